@@ -1,0 +1,113 @@
+"""The policy and value network. torch; knows the encoding's named slices, not the game."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+import torch
+from torch import Tensor, nn
+
+from crib_env.actions import FIRST_PLAY, N_ACTIONS, N_DISCARDS
+from crib_env.encoding import ENCODINGS, feature, n_features
+
+MASKED = -1e9  # logit of an illegal action: exp() of it is exactly zero in float32
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """Shape of the network.
+
+    Args:
+        encoding: what it sees, "raw" or "rich".
+        width: units in each hidden layer.
+        depth: hidden layers.
+    """
+
+    encoding: str = "rich"
+    width: int = 256
+    depth: int = 2
+
+    def __post_init__(self) -> None:
+        if self.encoding not in ENCODINGS:
+            raise ValueError(f"network.encoding {self.encoding!r}: allowed are {', '.join(ENCODINGS)}")
+        if not 1 <= self.width <= 8192 or not 1 <= self.depth <= 16:
+            raise ValueError(f"network {self.width} x {self.depth}: width is 1..8192, depth 1..16")
+
+    def to_dict(self) -> dict:
+        """Plain values, for a checkpoint."""
+        return asdict(self)
+
+
+class PolicyValueNet(nn.Module):
+    """One trunk; a policy head over the twenty actions and two value heads.
+
+    The value heads are "points" (net points to come in the deal, scaled as the reward is) and
+    "win" (expected reward at the game's end); training uses the one its episodes call for.
+
+    With the `rich` encoding the policy's logits start from what it is given: the expected hand
+    plus crib of each discard and the points each card pegs now, each times a learned gate, so
+    that an untrained network already plays as a table would and learns corrections.
+    """
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.config = config
+        sizes = [n_features(config.encoding)] + [config.width] * config.depth
+        self.trunk = nn.Sequential()
+        for inputs, outputs in zip(sizes[:-1], sizes[1:], strict=True):
+            self.trunk.append(_orthogonal(nn.Linear(inputs, outputs), math.sqrt(2)))
+            self.trunk.append(nn.ReLU())
+        self.policy = _orthogonal(nn.Linear(config.width, N_ACTIONS), 0.01)
+        self.values = _orthogonal(nn.Linear(config.width, 2), 1.0)
+        self._rich = config.encoding == "rich"
+        if self._rich:
+            self.gates = nn.Parameter(torch.tensor([10.0, 10.0, 2.0, -2.0]))
+            self._hand, self._crib, self._peg, self._reply = (
+                feature("rich", name).slice for name in ("hand_values", "crib_values", "peg_now", "reply")
+            )
+        self._hide_scores()
+
+    def _hide_scores(self) -> None:
+        """Zero the weights of the scores: they are zero in single deals, and must mean nothing at first after."""
+        first = self.trunk[0]
+        assert isinstance(first, nn.Linear)
+        with torch.no_grad():
+            for name in ("scores", "near"):
+                first.weight[:, feature(self.config.encoding, name).slice] = 0
+
+    def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Masked logits and values.
+
+        Args:
+            observations: float32[B, F].
+            masks: bool or int8[B, 20], true where legal.
+        Returns:
+            float32[B, 20] logits, -1e9 where illegal; float32[B, 2] values, points and win.
+        """
+        hidden = self.trunk(observations)
+        logits = self.policy(hidden)
+        if self._rich:
+            logits = logits + self._table_logits(observations)
+        return logits.masked_fill(~masks.bool(), MASKED), self.values(hidden)
+
+    def _table_logits(self, observations: Tensor) -> Tensor:
+        gates = self.gates
+        discards = gates[0] * observations[:, self._hand] + gates[1] * observations[:, self._crib]
+        plays = gates[2] * observations[:, self._peg] + gates[3] * observations[:, self._reply]
+        go = observations.new_zeros(len(observations), N_ACTIONS - FIRST_PLAY - plays.shape[1])
+        assert discards.shape[1] == N_DISCARDS
+        return torch.cat([discards, plays, go], dim=1)
+
+
+def _orthogonal(layer: nn.Linear, gain: float) -> nn.Linear:
+    """Orthogonal weights, zero bias: what PPO implementations that learn well start from."""
+    nn.init.orthogonal_(layer.weight, gain)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def sample_actions(logits: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    """Actions drawn from masked logits by the Gumbel trick: int64[B]."""
+    noise = torch.empty_like(logits).exponential_(generator=generator)
+    return (logits - noise.log()).argmax(dim=1)

@@ -1,0 +1,1 @@
+"""Tables the project computes itself, and the code that regenerates each."""

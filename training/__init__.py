@@ -1,0 +1,1 @@
+"""Self-play learning, and the referee that says how strong a player is."""
