@@ -67,7 +67,7 @@ def _from_text(text: str) -> Agent:
         from agents.neural import load_agent  # noqa: PLC0415  (torch only when a network plays)
 
         return load_agent(path)
-    if ":" in text and not path.suffix:
+    if ":" in text and os.sep not in text:
         return _from_module(text)
     raise ValueError(
         f"no agent {text!r}: known names are {', '.join(_MAKERS)}; no file or folder of that path exists; "

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from crib_env.actions import N_ACTIONS, legal_bits, name_action, write_mask
+from crib_env.actions import GO, N_ACTIONS, legal_bits, name_action, write_mask
 from crib_env.encoding import encode_view, n_features
 from crib_env.engine import DRAWN, apply, apply_forced, start_game
 from crib_env.rewards import outcome, potential, reward_id
@@ -21,6 +21,7 @@ from crib_env.values import crib_table
 from crib_env.view import look, new_views
 
 EPISODES = ("game", "deal")
+_CHANGING = ("episodes", "ended", "tally", "deals_ended", "_scores")
 
 
 class GameBatch:
@@ -85,7 +86,7 @@ class GameBatch:
         self.ended = np.zeros(n, dtype=np.bool_)  # episode over and, without autoreset, none begun since
         self.to_act = np.zeros(n, dtype=np.int64)
         self.tally = np.zeros(len(TALLIES), dtype=np.int64)  # points pegged in ended episodes, by source
-        self.deals_ended = 0  # deals begun in them
+        self.deals_ended = np.zeros(1, dtype=np.int64)  # how many deals those had
         self._views = new_views(n)
         self._bits = np.zeros(n, dtype=np.int64)
         self.reset()
@@ -154,14 +155,18 @@ class GameBatch:
         return views
 
     def masks(self, slots: np.ndarray | None = None) -> np.ndarray:
-        """int8[K, 20] legal masks of the seats to act, in some slots or in all. A new array."""
+        """int8[K, 20] legal masks of the seats to act, in some slots or in all. A new array.
+
+        A finished game's mask has go alone, as `write_mask` leaves it.
+        """
         bits = self._bits if slots is None else self._bits[slots]
+        bits = np.where(bits == 0, 1 << GO, bits)
         return (bits[:, None] >> np.arange(N_ACTIONS) & 1).astype(np.int8)
 
     def _end_episodes(self, finished: np.ndarray) -> None:
         games = self.games[finished]
         self.tally += games["tally"].sum(axis=(0, 1), dtype=np.int64)
-        self.deals_ended += int((games["deal"] + (games["phase"] == OVER)).sum())
+        self.deals_ended += (games["deal"] + (games["phase"] == OVER)).sum()
         if self.autoreset:
             self.episodes[finished] += 1
             self._start(finished)
@@ -170,6 +175,24 @@ class GameBatch:
 
     def _start(self, slots: np.ndarray) -> None:
         start_slots(self.games, slots, self.first_game, self.episodes, self._dealer, self._scores)
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """Copies of all that changes as games go on, for `restore` in a batch made alike."""
+        return {name: getattr(self, name).copy() for name in _CHANGING} | {"games": self.games.view(np.uint8).copy()}
+
+    def restore(self, snapshot: dict[str, np.ndarray]) -> None:
+        """Go on from a snapshot.
+
+        Raises:
+            ValueError: it was taken from a batch of another size or another release's record.
+        """
+        games = snapshot["games"]
+        if games.dtype != np.uint8 or games.size != self.games.nbytes:
+            raise ValueError(f"snapshot of {games.size} bytes; {self.n} games here take {self.games.nbytes}")
+        self.games[:] = games.view(self.games.dtype)
+        for name in _CHANGING:
+            getattr(self, name)[:] = snapshot[name]
+        self._refresh()
 
     def _refresh(self) -> None:
         refresh(self.games, self.to_act, self._bits)

@@ -171,7 +171,7 @@ def read_given(reader: _Reader, rules: Rules, seed: int, dealer: int, scores: li
     hands = [reader.words_after(f"seat {seat} kept") for seat in range(rules.players)]
     crib = reader.words_after("crib")
     starter = " ".join(reader.words_after("starter"))
-    return Game.from_deal(dealer, hands, crib, starter, scores, rules, seed)
+    return Game.from_deal(dealer, hands, crib, starter, scores, rules=rules, seed=seed)
 
 
 def read_action(reader: _Reader) -> str | None:

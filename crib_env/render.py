@@ -19,6 +19,7 @@ FRONT_PEG, BACK_PEG, HOLE = "O", "o", "."
 FACE_DOWN = "##"
 WIDTH = 80
 LABEL = 10  # columns of the words at the left
+TIE = "\N{NO-BREAK SPACE}"  # keeps two words on one line while text is wrapped
 
 # By place: 0 is the looker, 1 the next to his left.
 PLAYER_NAMES = {2: ("you", "they"), 3: ("you", "left", "right"), 4: ("you", "left", "partner", "right")}
@@ -30,6 +31,7 @@ def board_text(view: np.void) -> str:
 
     Args:
         view: one VIEW record.
+
     Returns:
         Lines of at most 80 columns, without a newline at the end.
     """
@@ -91,16 +93,14 @@ def turn_line(view: np.void) -> str:
         return f"The game is over: {won[0]} won."
     mine = view["to_act"] == 0
     if view["phase"] == DISCARD:
-        return (
-            "Your turn: choose what to lay to the crib." if mine else "The others are choosing what to lay to the crib."
-        )
+        return "Your turn: choose what to lay to the crib." if mine else "The others choose what to lay to the crib."
     return "Your turn to play." if mine else f"{player_name(view, int(view['to_act'])).capitalize()} to play."
 
 
 def labelled(label: str, text: str) -> list[str]:
     """A line with a label at its left, wrapped to the width; `-` where there is nothing to say."""
     rows = wrap(text, WIDTH - LABEL) or ["-"]
-    return [f"{'' if i else label:{LABEL}}{row}" for i, row in enumerate(rows)]
+    return [f"{'' if i else label:{LABEL}}{row.replace(TIE, ' ')}" for i, row in enumerate(rows)]
 
 
 def player_name(view: np.void, place: int) -> str:
@@ -126,5 +126,5 @@ def log_texts(view: np.void) -> list[str]:
     texts = []
     for entry in view["log"][: view["n_log"]]:
         place, card = divmod(int(entry), LOG_SEAT)
-        texts.append(f"{player_name(view, place)} {'go' if card == GO_CARD else card_text(card)}")
+        texts.append(f"{player_name(view, place)}{TIE}{'go' if card == GO_CARD else card_text(card)}")
     return texts

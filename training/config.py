@@ -187,7 +187,7 @@ def parse_config(argv: Sequence[str], program: str, base: Config | None = None) 
 def dump_config(config: Config) -> str:
     """YAML text that gives this config back through --config."""
     parser = config_parser("", config)
-    return parser.dump(parser.get_defaults(), skip_none=True)
+    return parser.dump(parser.get_defaults())
 
 
 def flat(config: object, prefix: str = "") -> list[tuple[str, object]]:

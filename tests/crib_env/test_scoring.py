@@ -103,7 +103,13 @@ def count_all_shows(as_hand, as_crib):
             for c in range(b):
                 for d in range(c):
                     for e in range(d):
-                        for hand in ((a, b, c, d, e), (b, c, d, e, a), (c, d, e, a, b), (d, e, a, b, c), (e, a, b, c, d)):
+                        for hand in (
+                            (a, b, c, d, e),
+                            (b, c, d, e, a),
+                            (c, d, e, a, b),
+                            (d, e, a, b, c),
+                            (e, a, b, c, d),
+                        ):
                             as_hand[show_five(*hand, False)] += 1
                             as_crib[show_five(*hand, True)] += 1
 

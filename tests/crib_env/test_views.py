@@ -1,0 +1,272 @@
+"""What a seat may know, and what a network sees of it: no leak, named slices, exact values."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crib_env import Game
+from crib_env.actions import DISCARD_PLACES, KEEP_PLACES, N_ACTIONS, write_mask
+from crib_env.batch import GameBatch
+from crib_env.bench import draw_legal
+from crib_env.cards import N_CARDS, N_RANKS, card_id
+from crib_env.encoding import ENCODINGS, NEAR, encode, feature, features, n_features
+from crib_env.engine import bits_one
+from crib_env.render import board_text
+from crib_env.scoring import show_points
+from crib_env.state import DISCARD, GO_CARD, LOG_SEAT, OVER, check_invariants, starter_in_deck
+from crib_env.values import crib_table, expected_hands
+from crib_env.vector_env import OBSERVATION_RANGE
+from crib_env.view import VIEW, look_many, new_views
+
+GAMES, STEPS = 64, 150
+
+
+@pytest.fixture(scope="module")
+def positions():
+    """GAME[...]: a few thousand positions of random games, from all over the board."""
+    batch = GameBatch(GAMES, seed=5, start_scores=(0, 0))
+    found = []
+    for step in range(STEPS):
+        found.append(batch.games.copy())
+        batch.step(draw_legal(batch.masks(), step))
+    return np.concatenate(found)
+
+
+def see(games, seat):
+    """View, both encodings and, if the seat is to act, its mask, as bytes."""
+    views = new_views(1)
+    look_many(games, np.array([seat]), views)
+    seen = [views.tobytes(), *(encode(views, e).tobytes() for e in ENCODINGS), board_text(views[0]).encode()]
+    if int(games["to_act"][0]) == seat:
+        mask = np.zeros(N_ACTIONS, dtype=np.int8)
+        write_mask(bits_one(games, 0), mask)
+        seen.append(mask.tobytes())
+    return seen
+
+
+def seen_cards(g, seat):
+    """Cards that `seat` has met: its own, the starter once turned, and what was laid."""
+    laid = [int(entry) % LOG_SEAT for entry in g["log"][: g["n_log"]]]
+    return {*map(int, g["dealt"][seat]), *(c for c in laid if c != GO_CARD)} | ({int(g["starter"])} - {-1})
+
+
+def shuffle_unseen(games, seat, rng):
+    """The same record with all that `seat` has not seen dealt anew: the other's cards and discards, the deck."""
+    games = games.copy()
+    g = games[0]
+    other = 1 - seat
+    unseen = [c for c in range(N_CARDS) if c not in seen_cards(g, seat)]
+    new = dict(zip(unseen, rng.permutation(unseen).tolist(), strict=True))
+
+    def swap(card):
+        return new.get(int(card), int(card))
+
+    kept = [(swap(c), bool(g["laid"][other] >> k & 1)) for k, c in enumerate(g["kept"][other]) if c >= 0]
+    for k, (card, laid) in enumerate(sorted(kept)):
+        g["kept"][other, k] = card
+        bit = np.uint8(1 << k)
+        g["laid"][other] = g["laid"][other] | bit if laid else g["laid"][other] & ~bit
+    g["dealt"][other] = sorted(swap(c) for c in g["dealt"][other])
+    g["crib"][:] = [c if c < 0 else swap(c) for c in g["crib"]]
+    g["deck"][:] = [swap(c) for c in g["deck"]]
+    return games
+
+
+@settings(max_examples=400, deadline=None)
+@given(place=st.integers(0, GAMES * STEPS - 1), seat=st.integers(0, 1), seed=st.integers(0, 2**32 - 1))
+def test_hidden_cards_never_change_what_a_seat_sees(positions, place, seat, seed):
+    games = positions[place : place + 1].copy()
+    shuffled = shuffle_unseen(games, seat, np.random.default_rng(seed))
+    check_invariants(shuffled[0])
+    assert see(games, seat) == see(shuffled, seat)
+
+
+def test_the_shuffle_of_hidden_cards_does_shuffle(positions):
+    rng = np.random.default_rng(0)
+    changed = sum(
+        shuffle_unseen(positions[i : i + 1], 0, rng)["dealt"][0, 1].tolist() != positions["dealt"][i, 1].tolist()
+        for i in range(0, len(positions), 50)
+    )
+    assert changed > 0.9 * len(positions) / 50
+
+
+def test_the_other_seats_discard_stays_hidden_until_the_starter_is_turned():
+    game = Game(seed=3)
+    waiting = 1 - game.to_act
+    before = game.view(waiting).tobytes()
+    game.push(game.legal_actions()[0])
+    assert game.view(waiting).tobytes() == before
+
+
+def test_a_view_knows_all_cards_laid_and_both_roles(positions):
+    views = new_views(2)
+    for i in range(0, len(positions), 37):
+        g = positions[i]
+        look_many(positions[[i, i]], np.array([0, 1]), views)
+        assert views["dealer"][0] == 1 - views["dealer"][1]
+        assert views["scores"][0, :2].tolist() == views["scores"][1, 1::-1].tolist() == g["score"][:2].tolist()
+        assert views["n_log"][0] == g["n_log"]
+        ours, theirs = (views["log"][s, : g["n_log"]].astype(int) for s in (0, 1))
+        assert (ours % LOG_SEAT == theirs % LOG_SEAT).all() and (ours // LOG_SEAT + theirs // LOG_SEAT == 1).all()
+        assert starter_in_deck(g) not in views["dealt"]
+
+
+def test_observations_lie_in_their_box(positions):
+    views = new_views(len(positions))
+    for seat in (0, 1):
+        look_many(positions, np.full(len(positions), seat), views)
+        low, high = OBSERVATION_RANGE
+        rows = encode(views, "rich")
+        assert rows.min() >= low and rows.max() <= high and np.isfinite(rows).all()
+        # The raw encoding is the front of the rich one.
+        assert (encode(views, "raw") == rows[:, : n_features("raw")]).all()
+
+
+def test_features_are_named_once_and_leave_no_gap():
+    for encoding in ENCODINGS:
+        found = features(encoding)
+        assert len({f.name for f in found}) == len(found)
+        assert [f.start for f in found] == [0, *itertools.accumulate(f.size for f in found)][:-1]
+
+
+# Pone is seat 1. What its slices must be, worked out by hand.
+HANDS = [["TC", "TD", "9H", "2S"], ["5H", "4C", "JH", "5S"]]
+CRIB = ["AC", "AD", "KC", "KD"]  # seat 0 laid the aces, seat 1 the kings
+
+
+def ranks(*texts):
+    return [card_id(t) // 4 for t in texts]
+
+
+def one_hot(place, size):
+    return [float(k == place) for k in range(size)]
+
+
+def joined(lists):
+    return list(itertools.chain.from_iterable(lists))
+
+
+def counts(*texts):
+    return [float(ranks(*texts).count(rank)) for rank in range(N_RANKS)]
+
+
+def observe(game, seat):
+    row = encode(np.array([game.view(seat)], dtype=VIEW), "rich")[0]
+    return {f.name: row[f.slice].tolist() for f in features("rich")}
+
+
+def test_slices_of_a_lead_worked_by_hand():
+    game = Game.from_deal(dealer=0, hands=HANDS, crib=CRIB, starter="AH", scores=[100, 118])
+    seen = observe(game, 1)
+    assert seen["phase"] == [0, 1] and seen["i_deal"] == [0]
+    assert seen["held"] == joined(one_hot(r, N_RANKS) for r in ranks("4C", "5H", "5S", "JH"))
+    assert seen["discards"] == counts("KC", "KD")
+    assert seen["starter"] == counts("AH")
+    left = dict.fromkeys(range(N_RANKS), 4)
+    for rank in ranks("4C", "5H", "5S", "JH", "KC", "KD", "AH"):
+        left[rank] -= 1
+    assert seen["unseen"] == [left[rank] / 4 for rank in range(N_RANKS)]
+    assert seen["count"] == one_hot(0, 31)
+    assert seen["cards_left"] == one_hot(4, 5) * 2
+    assert seen["go"] == [0, 0] and not any(seen["denied"]) and not any(seen["log"]) and not any(seen["dealt"])
+    assert seen["scores"] == pytest.approx([118 / 121, 100 / 121])
+    assert seen["gains"] == [0, 0]
+    assert seen["near"] == [float(n >= 3) for n in NEAR] + [float(n >= 21) for n in NEAR]
+    assert seen["peg_now"] == [0, 0, 0, 0]
+    # Replies among 45 unseen cards. To the four: a pair with 3. To a five: a pair with 2 fives, fifteen with
+    # 4 tens, 3 jacks, 4 queens and 2 kings. To the jack: a pair with 3, fifteen with 2 fives.
+    points = [2 * 3, 2 * 2 + 2 * 13, 2 * 2 + 2 * 13, 2 * 3 + 2 * 2]
+    assert seen["reply"] == pytest.approx([p / 45 / 4 for p in points])
+    # 5H J, 5S J, A 4 J, A 4 5 5: eight; the pair two; his nobs one.
+    assert seen["my_show"] == pytest.approx([1.1])
+
+
+def test_slices_after_cards_and_a_go_worked_by_hand():
+    game = Game.from_deal(dealer=0, hands=HANDS, crib=CRIB, starter="AH", scores=[0, 0])
+    for text in ("JH", "TC", "5H", "2S"):
+        game.push(text)
+    seen = observe(game, 1)  # 27 on the table: J T 5 2; pone holds 4C 5S
+    assert seen["count"] == one_hot(27, 31)
+    assert seen["held"] == one_hot(3, N_RANKS) + [0.0] * N_RANKS + one_hot(4, N_RANKS) + [0.0] * N_RANKS
+    assert seen["mine_laid"] == counts("JH", "5H") and seen["theirs_laid"] == counts("TC", "2S")
+    log = [
+        [*one_hot(rank, N_RANKS), mine, 1.0]
+        for rank, mine in zip(ranks("2S", "5H", "TC", "JH"), (0, 1, 0, 1), strict=True)
+    ]
+    assert seen["log"] == joined(log) + [0.0] * 15 * 3
+    assert seen["cards_left"] == one_hot(2, 5) * 2
+    assert seen["peg_now"] == [0.5, 0, 0, 0]  # 4C makes 31: two points, four as 1
+    assert seen["reply"] == [0, 0, 0, 0]  # nothing follows 31, and 5S does not fit
+    game.push("4C")  # 31: the dealer leads, and has shown nothing by it
+    game.push("9H")
+    seen = observe(game, 1)
+    assert seen["gains"] == pytest.approx([0.2, 0.0])
+    assert seen["log"][:15] == [*one_hot(8, N_RANKS), 0, 1]
+    assert seen["log"][15:30] == [*one_hot(3, N_RANKS), 1, 0]  # before the reset: not in the present count
+    assert not any(seen["go"])
+
+
+def test_a_go_shows_what_it_proves():
+    hands = [["KC", "KD", "9H", "8S"], ["QH", "QS", "2C", "3D"]]
+    game = Game.from_deal(dealer=0, hands=hands, crib=["AC", "AD", "6C", "6D"], starter="AH", scores=[0, 0])
+    for text in ("QH", "KC", "2C", "8S"):
+        game.push(text)
+    assert game.count == 30 and game.to_act == 1  # pone holds a queen and a three
+    game.push("go")
+    # 31 was out of reach with a card of value 1: the dealer knows it of pone. The dealer could not go on
+    # either, which closed the count, so both know as much of each other.
+    for seat in (0, 1):
+        assert observe(game, seat)["denied"] == ([1.0] + [0.0] * 9) * 2
+        assert observe(game, seat)["go"] == [0, 0]  # a new count has begun
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_expected_hands_are_the_mean_over_46_starters(seed):
+    dealt = np.sort(np.random.default_rng(seed).permutation(N_CARDS)[:6]).astype(np.int8)
+    values = np.zeros(15, dtype=np.float32)
+    expected_hands(dealt, values)
+    starters = [c for c in range(N_CARDS) if c not in dealt]
+    for action in range(15):
+        hand = [int(dealt[p]) for p in KEEP_PLACES[action]]
+        mean = sum(show_points(hand, s, False) for s in starters) / 46
+        assert values[action] == pytest.approx(mean, abs=1e-5), action
+
+
+@pytest.mark.parametrize("dealer", [0, 1])
+def test_discard_slices_give_cards_hands_and_signed_crib(dealer):
+    game = Game(seed=9, dealer=dealer)
+    seen = observe(game, 0)
+    cards = [card_id(t) for t in game.dealt(0)]
+    assert seen["phase"] == [1, 0] and seen["i_deal"] == [float(dealer == 0)]
+    assert seen["dealt"] == joined(one_hot(c // 4, 13) + one_hot(c % 4, 4) for c in cards)
+    hands = np.zeros(15, dtype=np.float32)
+    expected_hands(np.array(cards, dtype=np.int8), hands)
+    assert seen["hand_values"] == pytest.approx((hands / 10).tolist())
+    for action, places in enumerate(DISCARD_PLACES):
+        a, b = (cards[p] for p in places)
+        worth = crib_table()[int(dealer != 0), a // 4, b // 4, int(a % 4 == b % 4)]
+        assert seen["crib_values"][action] == pytest.approx((1 if dealer == 0 else -1) * worth / 10, rel=1e-5)
+    assert not any(seen["peg_now"] + seen["reply"] + seen["my_show"] + seen["held"] + seen["starter"])
+
+
+def test_a_finished_game_is_encoded_as_it_stands(positions):
+    over = positions[positions["phase"] == OVER]
+    discarding = positions[positions["phase"] == DISCARD]
+    assert len(over) == 0 and len(discarding) > 100  # autoreset: a batch never rests in a finished game
+    game = Game.from_deal(dealer=0, hands=HANDS, crib=CRIB, starter="JC", scores=[119, 0])
+    assert game.over
+    assert observe(game, 0)["scores"] == [1, 0]
+
+
+def test_wrong_names_and_player_counts_are_named():
+    with pytest.raises(ValueError, match="allowed are raw, rich"):
+        features("richer")
+    with pytest.raises(KeyError, match="has no feature 'hand'"):
+        feature("raw", "hand")
+    views = new_views(1)
+    views["players"] = 3
+    with pytest.raises(ValueError, match="two players"):
+        encode(views, "raw")

@@ -1,0 +1,130 @@
+"""What a run shows and leaves behind: progress on the terminal, curves for TensorBoard, a closing table.
+
+May import: agents, training.arena, training.stats.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from torch.utils.tensorboard import SummaryWriter
+
+from training.stats import Summary
+
+# Without a terminal rich assumes 80 columns and cuts tables short.
+console = Console(width=None if sys.stdout.isatty() else 132)
+
+
+class RunLog:
+    """Progress bar (a plain line an update where there is no terminal) and event files.
+
+    Args:
+        folder: the run's folder; event files go there.
+        total: decisions the run will make.
+        done: decisions made before, by the part of the run that is resumed. Curves beyond them are
+            dropped, so that a resumed curve has no second branch.
+    """
+
+    def __init__(self, folder: Path, total: int, done: int = 0) -> None:
+        self.writer = SummaryWriter(str(folder), purge_step=done + 1 if done else None)
+        self._began = time.perf_counter()
+        self._done_before = done
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]:,.0f}/s"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task("start", total=total, completed=done, rate=0.0, note="")
+        self._total = total
+
+    def __enter__(self) -> RunLog:
+        """Start the bar."""
+        self._progress.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Stop the bar and write what the curves still hold."""
+        self._progress.stop()
+        self.writer.close()
+
+    def update(self, phase: str, done: int, note: str) -> None:
+        """Show how far the run is, its rate over the whole run, the time left, and a note."""
+        elapsed = time.perf_counter() - self._began
+        rate = (done - self._done_before) / elapsed
+        self._progress.update(self._task, description=phase, completed=done, rate=rate, note=note)
+        if not console.is_terminal:
+            left = (self._total - done) / rate / 60
+            console.print(
+                f"{phase:5} {done:>11,} of {self._total:,} decisions  {rate:>7,.0f}/s  {left:5.1f} min left  {note}",
+                highlight=False, soft_wrap=True,
+            )  # fmt: skip
+
+    def scalars(self, values: dict[str, float], step: int) -> None:
+        """Add one point to each curve."""
+        for name, value in values.items():
+            self.writer.add_scalar(name, value, step)
+
+    def flush(self) -> None:
+        """Write the curves out, as a checkpoint is about to count on them."""
+        self.writer.flush()
+
+
+def progress_bar() -> Progress:
+    """A plain bar with time left, shown only on a terminal."""
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
+        console=console, disable=not console.is_terminal, transient=True,
+    )  # fmt: skip
+
+
+class Stopwatch:
+    """Seconds spent in named parts of an update."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Time what runs inside."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began
+
+    def take(self) -> dict[str, float]:
+        """The seconds so far, and start again."""
+        seconds, self.seconds = self.seconds, {}
+        return seconds
+
+
+def match_table(title: str, rows: list[tuple[str, str, Summary]]) -> Table:
+    """A table of matches: (player, opponent, figures) a row."""
+    table = Table(title=title, title_justify="left")
+    for heading in ("player", "against"):
+        table.add_column(heading)
+    for heading in ("pairs", "wins", "95 %", "skunks", "double", "skunked", "hand", "crib", "play"):
+        table.add_column(heading, justify="right")
+    for player, opponent, s in rows:
+        mine, theirs = s.points_per_deal["a"], s.points_per_deal["b"]
+        table.add_row(
+            player, opponent, f"{s.pairs:,}", f"{s.win_rate:.1%}", f"{s.ci95[0]:.1%} - {s.ci95[1]:.1%}",
+            f"{s.skunk_rate:.1%}", f"{s.double_skunk_rate:.1%}", f"{s.skunked_rate:.1%}",
+            *(f"{mine[k]:.2f}:{theirs[k]:.2f}" for k in ("hand", "crib", "peg")),
+        )  # fmt: skip
+    table.caption = "rates are of all games; hand, crib and play are points per deal, player : opponent"
+    table.caption_justify = "left"
+    return table
