@@ -72,7 +72,9 @@ def load_policy(path: str | os.PathLike) -> tuple[PolicyValueNet, dict[str, Any]
     try:
         network.load_state_dict(tensors)
     except RuntimeError as error:
-        raise ValueError(f"checkpoint {file} does not fit the network it names: {' '.join(str(error).split())}") from None
+        raise ValueError(
+            f"checkpoint {file} does not fit the network it names: {' '.join(str(error).split())}"
+        ) from None
     return network.eval(), header["info"]
 
 
@@ -93,11 +95,15 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
             header = json.loads((opened.metadata() or {}).get("crib_env", "{}"))
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118  (not a dict)
     except (SafetensorError, OSError, json.JSONDecodeError) as error:
-        raise ValueError(f"{file} is no policy file ({error}): wanted is a .safetensors file this project wrote") from None
+        raise ValueError(
+            f"{file} is no policy file ({error}): wanted is a .safetensors file this project wrote"
+        ) from None
     if header.get("format") != FORMAT:
         raise ValueError(f"{file} is a safetensors file but not a {FORMAT}: it was written by something else")
     if header["format_version"] > FORMAT_VERSION:
-        raise ValueError(f"{file} has format version {header['format_version']}; this code reads up to {FORMAT_VERSION}")
+        raise ValueError(
+            f"{file} has format version {header['format_version']}; this code reads up to {FORMAT_VERSION}"
+        )
     return header, tensors
 
 

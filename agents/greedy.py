@@ -57,8 +57,8 @@ def kept_points(dealt, action):
         places = KEEP_PLACES[action]
         a, b, c, d = dealt[places[0]], dealt[places[1]], dealt[places[2]], dealt[places[3]]
     else:  # five cards were dealt, one is laid away
-        a, b = dealt[0 + (0 >= action)], dealt[1 + (1 >= action)]
-        c, d = dealt[2 + (2 >= action)], dealt[3 + (3 >= action)]
+        a, b = dealt[0 + (action <= 0)], dealt[1 + (action <= 1)]
+        c, d = dealt[2 + (action <= 2)], dealt[3 + (action <= 3)]
     return four_points(a, b, c, d)
 
 

@@ -92,7 +92,7 @@ def risk(v, k, rank, count):
 @njit(cache=True)
 def holds_pair(v, k, rank):
     """Whether another card of the rank is still held beside the k-th."""
+    held = 0
     for other in range(HAND_CARDS):
-        if other != k and not v.laid >> other & 1 and rank_of(v.kept[other]) == rank:
-            return True
-    return False
+        held += other != k and not v.laid >> other & 1 and rank_of(v.kept[other]) == rank
+    return held > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import asdict, dataclass
 
@@ -12,6 +13,11 @@ from crib_env.actions import FIRST_PLAY, N_ACTIONS, N_DISCARDS
 from crib_env.encoding import ENCODINGS, feature, n_features
 
 MASKED = -1e9  # logit of an illegal action: exp() of it is exactly zero in float32
+
+# Logits for one unit of hand, crib, points pegged now and mean reply, with a gate at 1: three for
+# a point of hand or crib, two for a point in the play. Sharp enough that the noise of a learning
+# network does not drown what a table knows.
+GATE_SCALES = (30.0, 30.0, 8.0, -8.0)
 
 
 @dataclass(frozen=True)
@@ -55,14 +61,14 @@ class PolicyValueNet(nn.Module):
         self.config = config
         sizes = [n_features(config.encoding)] + [config.width] * config.depth
         self.trunk = nn.Sequential()
-        for inputs, outputs in zip(sizes[:-1], sizes[1:], strict=True):
+        for inputs, outputs in itertools.pairwise(sizes):
             self.trunk.append(_orthogonal(nn.Linear(inputs, outputs), math.sqrt(2)))
             self.trunk.append(nn.ReLU())
         self.policy = _orthogonal(nn.Linear(config.width, N_ACTIONS), 0.01)
         self.values = _orthogonal(nn.Linear(config.width, 2), 1.0)
         self._rich = config.encoding == "rich"
         if self._rich:
-            self.gates = nn.Parameter(torch.tensor([10.0, 10.0, 2.0, -2.0]))
+            self.gates = nn.Parameter(torch.ones(4))
             self._hand, self._crib, self._peg, self._reply = (
                 feature("rich", name).slice for name in ("hand_values", "crib_values", "peg_now", "reply")
             )
@@ -92,7 +98,7 @@ class PolicyValueNet(nn.Module):
         return logits.masked_fill(~masks.bool(), MASKED), self.values(hidden)
 
     def _table_logits(self, observations: Tensor) -> Tensor:
-        gates = self.gates
+        gates = self.gates * self.gates.new_tensor(GATE_SCALES)
         discards = gates[0] * observations[:, self._hand] + gates[1] * observations[:, self._crib]
         plays = gates[2] * observations[:, self._peg] + gates[3] * observations[:, self._reply]
         go = observations.new_zeros(len(observations), N_ACTIONS - FIRST_PLAY - plays.shape[1])

@@ -37,7 +37,7 @@ KEEP_PLACES = np.array(
 def playable_bits(g, seat):
     """Bit k for each kept card that `seat` still holds and may lay without passing 31."""
     room = MAX_COUNT - g.count
-    bits = 0
+    bits = np.int64(0)
     for k in range(HAND_CARDS):
         bits |= np.int64(pip_of(rank_of(g.kept[seat, k])) <= room) << k
     return bits & ~np.int64(g.laid[seat])
@@ -79,7 +79,7 @@ def action_cards(action: int, dealt, kept) -> list[int]:
 
 
 def action_text(action: int, dealt, kept) -> str:
-    """ "5H KD" for a discard, "5H" for a card laid, "go"."""
+    """Text of an action: "5H KD" for a discard, "5H" for a card laid, "go"."""
     return "go" if action == GO else cards_text(action_cards(action, dealt, kept))
 
 
@@ -109,5 +109,3 @@ def parse_action(text: str, legal: list[int], dealt, kept) -> int:
         if cards and cards in by_cards:
             return by_cards[cards]
     raise ValueError(f"{text!r} is not legal here; legal are: {', '.join(action_text(a, dealt, kept) for a in legal)}")
-
-

@@ -33,7 +33,7 @@ class GameBatch:
     Args:
         n: number of games.
         seed: any integer; decides cards and first dealers.
-        rules: the table's choices; rewards need two sides, encodings two players.
+        rules: the table's choices. With three sides there is no signed stream: rewards stay zero.
         episode: "game", or "deal": an episode ends with the show of its first deal.
         reward: "win", "points" or "match" (see `rewards`).
         shaping: weight of the score potential in "win" and "match".
@@ -108,7 +108,7 @@ class GameBatch:
             scores: int[K, 2], where these episodes begin; None keeps the slot's present start.
         """
         if scores is not None:
-            self._scores[slots] = scores
+            self._scores[slots] = [check_scores(row, self.rules) for row in scores]
         self.episodes[slots] += 1
         self._start(np.asarray(slots, dtype=np.int64))
         self.ended[slots] = False
@@ -140,8 +140,13 @@ class GameBatch:
 
         Args:
             encoding: "raw" or "rich".
-            out: float32[n, F] to write into, or None for a new array; `masks` int8[n, 20] likewise.
+            out: float32[n, F] to write into, or None for a new array.
+            masks: int8[n, 20] likewise.
+        Raises:
+            ValueError: unknown encoding, or games of more than two players.
         """
+        if self.rules.players != 2:
+            raise ValueError(f"encodings are for two players, these games have {self.rules.players}: use `views`")
         out = np.empty((self.n, n_features(encoding)), dtype=np.float32) if out is None else out
         masks = np.empty((self.n, N_ACTIONS), dtype=np.int8) if masks is None else masks
         observe_many(self.games, self._views, encoding == "rich", crib_table(), out, masks)
@@ -201,7 +206,7 @@ class GameBatch:
         actions = np.asarray(actions)
         if actions.shape != (self.n,) or actions.dtype.kind not in "iu":
             raise ValueError(f"actions: {actions.dtype}{list(actions.shape)} came; step wants whole numbers [{self.n}]")
-        actions = actions.astype(np.int64, copy=False)
+        actions = np.array(actions, dtype=np.int64)  # contiguous: strided input would compile a second time
         slot = first_illegal(self._bits, actions, self.ended)
         if slot >= 0:
             raise ValueError(self._describe_illegal(slot, int(actions[slot])))
@@ -254,7 +259,8 @@ def step_many(games, actions, ended, deal_episodes, skip_forced, kind, shaping, 
         if skip_forced:
             apply_forced(g)
         dones[i] = g.phase == OVER or (deal_episodes and g.deal != deal)
-        rewards[i] = outcome(g, kind) + potential(g, kind, shaping) - before
+        if g.sides == 2:
+            rewards[i] = outcome(g, kind) + potential(g, kind, shaping) - before
 
 
 @njit(cache=True)

@@ -229,8 +229,8 @@ def encode_table(v, row):
     for p in range(2):
         row[_CARDS_LEFT + p * (HAND_CARDS + 1) + v.cards_left[p]] = 1
         row[_GO + p] = v.said_go >> p & 1
-        for value in range(1, min(np.int64(v.denied[p]), _PIPS) + 1):
-            row[_DENIED + p * _PIPS + value - 1] = 1
+        for value in range(1, _PIPS + 1):
+            row[_DENIED + p * _PIPS + value - 1] = value <= v.denied[p]
 
 
 @njit(cache=True)

@@ -323,7 +323,7 @@ def peg(g, seat, points, kind, tally):
     pegged = min(points, g.target - g.score[side])
     g.back[side] = g.score[side]
     g.score[side] += pegged
-    by_role = (tally == TALLY_PLAY or tally == TALLY_HAND) and seat != g.dealer
+    by_role = tally in (TALLY_PLAY, TALLY_HAND) and seat != g.dealer
     g.tally[seat, tally + by_role] += pegged
     event = g.events[g.n_events]
     event.kind = kind

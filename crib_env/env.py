@@ -15,10 +15,10 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
 from crib_env.actions import N_ACTIONS
+from crib_env.duel import RENDER_MODES, Duel, check_choice, observation_space
 from crib_env.encoding import Feature, features, n_features
 from crib_env.game import Event
 from crib_env.rules import TARGET_POINTS
-from crib_env.vector_env import RENDER_MODES, Duel, check_choice, observation_space
 
 _SLOT = np.zeros(1, dtype=np.int64)  # the one there is
 

@@ -44,11 +44,9 @@ class Game:
         dealer: seat that deals first; None lets the seed draw it.
         scores: where the sides begin, one a side, each below the target; None is zero.
         game: number of the game under that seed, from 0.
-
     Attributes:
         events: every scoring event since the start, in order.
         actions: the ids pushed so far.
-
     Raises:
         ValueError: an argument outside what is allowed.
     """
@@ -81,7 +79,6 @@ class Game:
         crib: Cards,
         starter: Card,
         scores: Sequence[int],
-        *,
         rules: Rules | None = None,
         seed: int = 0,
     ) -> Game:
@@ -98,7 +95,6 @@ class Game:
             scores: before heels, one a side, each below the target.
             rules: the table's choices; None is two players to 121.
             seed: decides the deals after this one.
-
         Raises:
             ValueError: what no table could hold: a wrong number of hands or cards, a card twice, a
                 score that has already won.
@@ -232,10 +228,8 @@ class Game:
 
         Args:
             action: a legal id or its text; the cards of a discard may come in any order.
-
         Returns:
             The scoring events it caused, in order.
-
         Raises:
             ValueError: it is not legal; the game is as it was.
         """

@@ -31,7 +31,6 @@ def board_text(view: np.void) -> str:
 
     Args:
         view: one VIEW record.
-
     Returns:
         Lines of at most 80 columns, without a newline at the end.
     """

@@ -41,7 +41,8 @@ def show_points(hand: Sequence[int], starter: int, is_crib: bool) -> int:
         raise ValueError(f"show_points: {len(cards)} cards came ({cards_text(cards)}); a hand has {HAND_CARDS}")
     cards.append(card_id(starter))
     check_distinct(cards, "show_points")
-    return int(show_five(*cards, bool(is_crib)))
+    a, b, c, d, turned = cards
+    return int(show_five(a, b, c, d, turned, bool(is_crib)))
 
 
 @njit(cache=True)
@@ -125,7 +126,7 @@ def nobs_points(a, b, c, d, starter):
     """One for the jack of the starter's suit in hand or crib."""
     jack = JACK * 4 + suit_of(starter)
     # A jack starter is heels: then the jack of its suit is the starter itself.
-    return NOBS_POINTS if a == jack or b == jack or c == jack or d == jack else 0
+    return NOBS_POINTS if jack in (a, b, c, d) else 0
 
 
 @njit(cache=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crib_env.cards import N_CARDS, NO_CARD, card_text, MAX_PIP
+from crib_env.cards import MAX_PIP, N_CARDS, NO_CARD, card_text
 from crib_env.rules import HAND_CARDS, MAX_COUNT, MAX_DEALT, MAX_PLAYERS, Rules
 
 # Phases. The show needs no decision, so no game rests in it.

@@ -19,7 +19,7 @@ LEVELS = (
     {"encoding", "rewards"},
     {"notation", "game", "match", "batch"},
     {"render"},
-    {"env", "vector_env", "aec_env", "bench"},
+    {"duel", "env", "vector_env", "aec_env", "bench"},
 )
 LEVEL_OF = {module: level for level, modules in enumerate(LEVELS) for module in modules}
 ENVIRONMENTS = LEVELS[-1]

@@ -100,9 +100,7 @@ def _play_chunk(a: Agent, b: Agent, first: int, n: int, seed: int, rules: Rules)
     while not all(batch.ended.all() for batch in batches):
         actions = [np.zeros(n, dtype=np.int64) for _ in batches]
         for who, agent in enumerate((a, b)):
-            turns = [
-                np.flatnonzero(~batch.ended & (batch.to_act == (k + who) % 2)) for k, batch in enumerate(batches)
-            ]
+            turns = [np.flatnonzero(~batch.ended & (batch.to_act == (k + who) % 2)) for k, batch in enumerate(batches)]
             if len(turns[0]) + len(turns[1]) == 0:
                 continue
             views = np.concatenate([batch.views(t) for batch, t in zip(batches, turns, strict=True)])
@@ -120,7 +118,7 @@ def checked_actions(agent: Agent, views: np.ndarray, masks: np.ndarray, rng: np.
     actions = np.asarray(agent.act(views, masks, rng))
     if actions.shape != (len(views),) or actions.dtype.kind not in "iu":
         raise IllegalPlay(
-            f"agent {agent.name!r} returned {actions.dtype}{list(actions.shape)}; {len(views)} whole numbers were wanted"
+            f"agent {agent.name!r} returned {actions.dtype}{list(actions.shape)}; {len(views)} whole numbers wanted"
         )
     in_range = (actions >= 0) & (actions < N_ACTIONS)
     legal = in_range & (masks[np.arange(len(masks)), np.where(in_range, actions, 0)] == 1)

@@ -163,7 +163,7 @@ def config_parser(program: str, base: Config | None = None) -> jsonargparse.Argu
     parser.add_argument("--resume", metavar="RUN", type=str, help="go on with the run in this folder")
     parser.add_class_arguments(Config, None)
     if base is not None:
-        parser.set_defaults({key: value for key, value in flat(base)})
+        parser.set_defaults(dict(flat(base)))
     return parser
 
 
@@ -205,7 +205,9 @@ def _explain(message: str, argv: Sequence[str]) -> str:
     text = " ".join(message.split())
     files = [a for a in argv if a.endswith((".yaml", ".yml"))] + [a.split("=", 1)[1] for a in argv if "--config=" in a]
     known = [key for key, _ in flat(Config())]
-    names = re.findall(r"--([\w.]+)", text) + [a + "." + b for a, b in re.findall(r"Group '([\w.]+)'.*option '(\w+)'", text)]
+    names = re.findall(r"--([\w.]+)", text) + [
+        a + "." + b for a, b in re.findall(r"Group '([\w.]+)'.*option '(\w+)'", text)
+    ]
     names += re.findall(r"[Kk]ey '?\"?([\w.]+)", text) + re.findall(r"option '(\w+)'", text)
     for name in names:
         close = difflib.get_close_matches(name, known, 1)

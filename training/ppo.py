@@ -315,7 +315,9 @@ def enter_phase(learner: Learner, phases: list[Phase], config: Config) -> None:
 def deal_curves(batch: GameBatch) -> dict[str, float]:
     """Points a deal by phase, both seats together, since the last call."""
     deals = max(int(batch.deals_ended[0]), 1)
-    curves = {f"points_per_deal/{name}": float(points) / deals for name, points in zip(TALLIES, batch.tally, strict=True)}
+    curves = {
+        f"points_per_deal/{name}": float(points) / deals for name, points in zip(TALLIES, batch.tally, strict=True)
+    }
     batch.tally[:] = 0
     batch.deals_ended[:] = 0
     return curves
@@ -360,7 +362,9 @@ def close(learner: Learner, config: Config, opponents: list[Agent], folder: Path
     rows = []
     with console.status(f"closing table, {config.evaluation.final_pairs:,} mirrored pairs a match"):
         for name, network in players.items():
-            matches = play_all(NeuralAgent(network, name), opponents, config, config.evaluation.final_pairs, CLOSING_SEED)
+            matches = play_all(
+                NeuralAgent(network, name), opponents, config, config.evaluation.final_pairs, CLOSING_SEED
+            )
             rows += [(name, bot.name, summary) for bot, summary in matches]
     console.print(match_table(f"{folder.name} after {learner.done:,} decisions", rows))
     record = [{"player": player, "opponent": opponent} | asdict(s) for player, opponent, s in rows]
@@ -471,12 +475,10 @@ def compile_game(config: Config) -> None:
             play_match(bot, bots[0], 1)
         batch = GameBatch(2, rules=config.rules, episode="deal", reward="points", skip_forced=True)
         batch.observe(config.network.encoding)
-        empty = np.zeros((1, 1), dtype=np.float32)
-        seat_advantages(
-            empty, empty.astype(bool), empty, empty.astype(np.int64), empty[0], empty[0].astype(np.int64), 1.0, 1.0, empty
-        )
-    if time.perf_counter() - began > 5:
-        console.print(f"compiled the game in {time.perf_counter() - began:.0f} s; it is cached from now on", highlight=False)
+        estimate_advantages(Rollout(1, 1, config.network.encoding), config.ppo)
+    seconds = time.perf_counter() - began
+    if seconds > 5:
+        console.print(f"compiled the game in {seconds:.0f} s; it is cached from now on", highlight=False)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

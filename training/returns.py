@@ -27,7 +27,8 @@ def seat_advantages(rewards, dones, values, seats, last_values, last_seats, disc
         last_values: float32[B], value of the decision after the last row, for its seat. The other
             seat's view of that moment is taken as the negative: the game is zero-sum.
         last_seats: int[B], who makes that decision.
-        discount, trace: in 0..1.
+        discount: in 0..1, per decision of a seat.
+        trace: lambda, in 0..1.
         advantages: float32[T, B], written. Returns are advantages + values.
     """
     steps, games = rewards.shape

@@ -9,12 +9,15 @@ same cards with seats swapped; intervals come from pair outcomes. May import eve
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from rich.progress import Progress, TaskID
 
 import agents
 from agents.base import Agent
@@ -49,12 +52,14 @@ def round_robin(
         task = progress.add_task("", total=pairs * len(couples))
         for number, (i, j) in enumerate(couples):
             progress.update(task, description=f"{names[i]} v {names[j]}")
-            result = play_match(
-                players[i], players[j], pairs, seed, rules,
-                on_progress=lambda done, base=number * pairs: progress.update(task, completed=base + done),
-            )  # fmt: skip
+            advance = functools.partial(_advance, progress, task, number * pairs)
+            result = play_match(players[i], players[j], pairs, seed, rules, on_progress=advance)
             matches[i, j] = summarise(result)
     return matches
+
+
+def _advance(progress: Progress, task: TaskID, before: int, done: int) -> None:
+    progress.update(task, completed=before + done)
 
 
 def to_json(players: Sequence[Agent], matches: dict[tuple[int, int], Summary], pairs: int, seed: int) -> dict[str, Any]:
@@ -86,8 +91,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         figures = to_json(players, matches, args.pairs, args.seed)
         rows = [(players[i].name, players[j].name, s) for (i, j), s in matches.items()]
         console.print(match_table(f"{args.pairs:,} mirrored pairs a match, seed {args.seed}", rows))
-        for r in figures["ratings"]:
-            console.print(f"{r['agent']:>20}  Elo {r['elo']:+7.0f}  95 % {r['ci95'][0]:+.0f} .. {r['ci95'][1]:+.0f}", highlight=False)
+        for rating in figures["ratings"]:
+            low, high = rating["ci95"]
+            line = f"{rating['agent']:>20}  Elo {rating['elo']:+6.0f}  95 % {low:+.0f} .. {high:+.0f}"
+            console.print(line, highlight=False)
         if args.json:
             write_atomically(args.json, lambda file: _write_json(file, figures))
     except (ValueError, OSError, IllegalPlay) as error:

@@ -14,9 +14,9 @@ from gymnasium.utils.env_checker import check_env
 import agents
 import crib_env
 from crib_env import Game
+from crib_env.duel import Duel
 from crib_env.encoding import features, n_features
 from crib_env.env import CribbageEnv
-from crib_env.vector_env import Duel
 
 ILLEGAL_ON_DISCARD = 19
 
@@ -175,7 +175,7 @@ def test_compiled_functions_have_one_signature_after_use():
     # Contiguous and strided arrays, or int32 and int64, compile twice: seconds for each user, and twice the cache.
     code = """
 import gymnasium, numpy as np, crib_env
-from crib_env import vector_env, batch
+from crib_env import duel, batch
 for opponent in ("random", "greedy", "heuristic"):
     env = gymnasium.make("Cribbage-v0", opponent=opponent, illegal_action="replace").unwrapped
     env.reset(seed=1, options={"scores": (100, 100), "dealer": 0, "seat": 1})
@@ -195,10 +195,10 @@ for _ in range(90):
     observations, masks = games.observe("raw")
     games.views(np.arange(2))
     games.step(masks.argmax(axis=1))
-many = {f"{m.__name__}.{n}": len(f.signatures) for m in (vector_env, batch) for n, f in vars(m).items()
+many = {f"{m.__name__}.{n}": len(f.signatures) for m in (duel, batch) for n, f in vars(m).items()
         if hasattr(f, "signatures") and f.py_func.__module__ == m.__name__}
 used = {name for name, n in many.items() if n}
-assert {"crib_env.vector_env.play", "crib_env.vector_env.tell_slots", "crib_env.batch.step_many"} <= used, many
+assert {"crib_env.duel.play", "crib_env.duel.tell_slots", "crib_env.batch.step_many"} <= used, many
 assert max(many.values()) == 1, many
 """
     done = fresh(code)

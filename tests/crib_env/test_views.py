@@ -12,13 +12,13 @@ from crib_env.actions import DISCARD_PLACES, KEEP_PLACES, N_ACTIONS, write_mask
 from crib_env.batch import GameBatch
 from crib_env.bench import draw_legal
 from crib_env.cards import N_CARDS, N_RANKS, card_id
+from crib_env.duel import OBSERVATION_RANGE
 from crib_env.encoding import ENCODINGS, NEAR, encode, feature, features, n_features
 from crib_env.engine import bits_one
 from crib_env.render import board_text
 from crib_env.scoring import show_points
 from crib_env.state import DISCARD, GO_CARD, LOG_SEAT, OVER, check_invariants, starter_in_deck
 from crib_env.values import crib_table, expected_hands
-from crib_env.vector_env import OBSERVATION_RANGE
 from crib_env.view import VIEW, look_many, new_views
 
 GAMES, STEPS = 64, 150

@@ -71,7 +71,7 @@ def show_parts(hand, starter, is_crib):
         dict of points: fifteens, pairs, runs, flush, nobs, total. Heels is never part of it.
     Source: RULES.md section 4.
     """
-    five = list(hand) + [starter]
+    five = [*hand, starter]
     parts = {
         "fifteens": fifteens_points(five),
         "pairs": pairs_points(five),

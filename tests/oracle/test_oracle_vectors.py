@@ -99,7 +99,7 @@ def test_play_count_vector(vector):
 def test_play_vector(vector):
     game = lay(deal_of(vector["hands"], vector["dealer"]), vector["order"])
     assert game.plays == vector["expected"]["plays"]
-    totals = Counter({seat: 0 for seat in range(game.players)})
+    totals = Counter(dict.fromkeys(range(game.players), 0))
     for play in game.plays:
         totals[play["seat"]] += play["points"]
     assert [totals[seat] for seat in range(game.players)] == vector["expected"]["totals"]

@@ -1,5 +1,6 @@
 """Mirrored pairs: the same cards twice, whoever plays beside."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -52,10 +53,10 @@ def test_skunks_at_61_are_lurches():
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (lambda v, m, r: np.full(len(v), 3.5), "whole numbers were wanted"),
-        (lambda v, m, r: np.full(len(v), np.nan), "whole numbers were wanted"),
+        (lambda v, m, r: np.full(len(v), 3.5), "whole numbers wanted"),
+        (lambda v, m, r: np.full(len(v), np.nan), "whole numbers wanted"),
         (lambda v, m, r: np.full(len(v), 77), "chose action 77"),
-        (lambda v, m, r: np.full(len(v) + 1, 1), "whole numbers were wanted"),
+        (lambda v, m, r: np.full(len(v) + 1, 1), "whole numbers wanted"),
     ],
 )
 def test_an_agent_that_breaks_the_rules_is_named(answer, said):
@@ -104,7 +105,9 @@ def test_tournament_json_is_the_contract(tmp_path, capsys):
     assert figures["ratings"][1]["elo"] == 0
 
 
-@pytest.mark.parametrize("argv", [["greedy"], ["greedy", "greedy"], ["greedy", "gredy"], ["greedy", "random", "--pairs", "0"]])
+@pytest.mark.parametrize(
+    "argv", [["greedy"], ["greedy", "greedy"], ["greedy", "gredy"], ["greedy", "random", "--pairs", "0"]]
+)
 def test_a_tournament_that_cannot_be_is_refused(argv, capsys):
     """Exit status 2 and one line."""
     assert tournament.main(argv) == 2
@@ -113,9 +116,9 @@ def test_a_tournament_that_cannot_be_is_refused(argv, capsys):
 
 def test_ratings_follow_known_odds():
     """75 % of games is 191 Elo."""
-    s = summarise(play_match(agents.make("greedy"), agents.make("greedy"), 4))
-    fixed = s.__class__(**(s.__dict__ | {"pairs": 4000, "pair_outcomes": (250, 1500, 2250)}))
-    ratings = rate_agents(["greedy", "better"], {(0, 1): fixed.__class__(**(fixed.__dict__ | {"pair_outcomes": (2250, 1500, 250)}))})
-    assert ratings[0]["agent"] == "better"
-    assert ratings[0]["elo"] == pytest.approx(191, abs=2)
-    assert ratings[0]["ci95"][0] < 191 < ratings[0]["ci95"][1]
+    played = summarise(play_match(agents.make("greedy"), agents.make("random"), 4))
+    match = dataclasses.replace(played, pairs=4000, pair_outcomes=(2250, 1500, 250))  # A wins 25 %
+    best, anchor = rate_agents(["greedy", "better"], {(0, 1): match})
+    assert (best["agent"], anchor["elo"]) == ("better", 0)
+    assert best["elo"] == pytest.approx(191, abs=2)
+    assert best["ci95"][0] < 191 < best["ci95"][1]
