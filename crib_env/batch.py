@@ -14,9 +14,9 @@ from numba import njit
 from crib_env.actions import GO, N_ACTIONS, legal_bits, name_action, write_mask
 from crib_env.encoding import encode_view, n_features
 from crib_env.engine import DRAWN, apply, apply_forced, start_game
-from crib_env.rewards import outcome, potential, reward_id
+from crib_env.rewards import mean_show, outcome, play_lead, potential, reward_id
 from crib_env.rules import Rules
-from crib_env.state import OVER, TALLIES, new_records
+from crib_env.state import DISCARD, OVER, PLAY, TALLIES, new_records
 from crib_env.values import crib_table
 from crib_env.view import look, new_views
 
@@ -36,6 +36,8 @@ class GameBatch:
         rules: the table's choices. With three sides there is no signed stream: rewards stay zero.
         episode: "game", or "deal": an episode ends with the show of its first deal.
         reward: "win", "points" or "match" (see `rewards`).
+        mean_show: with "points": heels and the show are paid when the last discard is made, at
+            their mean over the starters (see `rewards`); less luck, for learning on deals.
         shaping: weight of the score potential in "win" and "match".
         skip_forced: the engine makes every move that is the only legal one; views and records
             still show it.
@@ -55,6 +57,7 @@ class GameBatch:
         *,
         episode: str = "game",
         reward: str = "win",
+        mean_show: bool = False,
         shaping: float = 0.0,
         skip_forced: bool = False,
         dealer: int | None = None,
@@ -69,6 +72,8 @@ class GameBatch:
             raise ValueError(f"unknown episode {episode!r}: allowed are {', '.join(EPISODES)}")
         if dealer is not None and dealer not in range(self.rules.players):
             raise ValueError(f"dealer {dealer!r}: allowed are seats 0..{self.rules.players - 1}, or None to draw it")
+        if mean_show and (reward != "points" or self.rules.players != 2):
+            raise ValueError("mean_show goes with reward='points' and two players")
         self.n = n
         self.seed = seed
         self.episode = episode
@@ -76,6 +81,7 @@ class GameBatch:
         self.autoreset = autoreset
         self.first_game = int(first_game)
         self._reward = reward_id(reward)
+        self._mean_show = bool(mean_show)
         self._shaping = float(shaping)
         self._dealer = DRAWN if dealer is None else dealer
         self._scores = np.tile(check_scores(start_scores, self.rules), (n, 1))
@@ -128,7 +134,7 @@ class GameBatch:
         actions = self._check_actions(actions)
         step_many(
             self.games, actions, self.ended, self.episode == "deal", self.skip_forced,
-            self._reward, self._shaping, self.rewards, self.dones,
+            self._reward, self._mean_show, self._shaping, self.rewards, self.dones,
         )  # fmt: skip
         if self.dones.any():
             self._end_episodes(np.flatnonzero(self.dones))
@@ -245,7 +251,7 @@ def start_slots(games, slots, first_game, episodes, dealer, scores):
 
 
 @njit(cache=True)
-def step_many(games, actions, ended, deal_episodes, skip_forced, kind, shaping, rewards, dones):
+def step_many(games, actions, ended, deal_episodes, skip_forced, kind, mean, shaping, rewards, dones):
     """Apply one legal action in each game whose episode goes on; write rewards and dones."""
     for i in range(len(games)):
         g = games[i]
@@ -253,13 +259,18 @@ def step_many(games, actions, ended, deal_episodes, skip_forced, kind, shaping, 
         dones[i] = False
         if ended[i]:
             continue
-        before = potential(g, kind, shaping)
+        before = play_lead(g) if mean else potential(g, kind, shaping)
         deal = g.deal
+        discarding = g.phase == DISCARD
         apply(g, actions[i])
         if skip_forced:
             apply_forced(g)
         dones[i] = g.phase == OVER or (deal_episodes and g.deal != deal)
-        if g.sides == 2:
+        if mean:
+            rewards[i] = play_lead(g) - before
+            if discarding and g.phase == PLAY:
+                rewards[i] += mean_show(g)
+        elif g.sides == 2:
             rewards[i] = outcome(g, kind) + potential(g, kind, shaping) - before
 
 

@@ -7,7 +7,11 @@
 
 Shaping, for `win` and `match`: `shaping * (mine - theirs) / target` is added as a potential
 (Ng, Harada, Russell 1999), with potential zero at the end, so the best policy stays the same.
-May import: rules, state.
+For learning there is also a steadier form of `points` (`play_lead`, `mean_show`): the show and
+heels are paid when the last discard is made, at their mean over every starter that could be
+turned. What it pays for any way of playing has the same mean; the luck of the cut is gone, and the
+show no longer drowns what was won in the play.
+May import: cards, rules, scoring, state.
 """
 
 from __future__ import annotations
@@ -15,14 +19,17 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from crib_env.cards import JACK, N_CARDS, rank_of
 from crib_env.rules import (
     DOUBLE_SKUNK_SCORE,
+    HEELS_POINTS,
     LURCH_SCORE,
     SHORT_TARGET_POINTS,
     SKUNK_SCORE,
     TARGET_POINTS,
 )
-from crib_env.state import OVER
+from crib_env.scoring import show_five
+from crib_env.state import OVER, TALLY_PLAY
 
 REWARDS = ("win", "points", "match")
 WIN, POINTS, MATCH = range(3)
@@ -68,3 +75,41 @@ def potential(g, kind, shaping):
     if kind == POINTS:
         return lead
     return 0.0 if g.phase == OVER else shaping * lead / g.target
+
+
+@njit(cache=True)
+def play_lead(g):
+    """Points side 0 pegged in the play of this game less side 1's; two players."""
+    lead = g.tally[0, TALLY_PLAY] + g.tally[0, TALLY_PLAY + 1]
+    return float(lead - g.tally[1, TALLY_PLAY] - g.tally[1, TALLY_PLAY + 1])
+
+
+@njit(cache=True)
+def mean_show(g):
+    """Heels, hands and crib of this deal for side 0 less side 1, averaged over the starters.
+
+    Two players, discards made. Knows every card, as a reward may and a view may not. The starter
+    turned is one of the 40 that could have been, all alike.
+    """
+    held = 0
+    for seat in range(2):
+        for k in range(g.dealt_cards):
+            held |= 1 << g.dealt[seat, k]
+    total = 0
+    starters = 0
+    dealer_sign = 1 if g.dealer == 0 else -1
+    for starter in range(N_CARDS):
+        if held >> starter & 1:
+            continue
+        starters += 1
+        total += show_of(g.kept[0], starter, False) - show_of(g.kept[1], starter, False)
+        total += dealer_sign * show_of(g.crib, starter, True)
+        if rank_of(starter) == JACK:
+            total += dealer_sign * HEELS_POINTS
+    return total / starters
+
+
+@njit(cache=True, inline="always")
+def show_of(cards, starter, is_crib):
+    """`show_five` of four cards in an array."""
+    return show_five(cards[0], cards[1], cards[2], cards[3], starter, is_crib)

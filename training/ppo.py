@@ -300,6 +300,7 @@ def make_batch(config: Config, phase: Phase) -> GameBatch:
         rules=config.rules,
         episode=phase.name,
         reward=phase.reward,
+        mean_show=phase.reward == "points",
         skip_forced=True,
     )
 

@@ -8,6 +8,7 @@ from crib_env.batch import GameBatch
 from crib_env.bench import draw_legal
 from crib_env.rewards import skunk_level
 from crib_env.rng import deal_cards
+from crib_env.scoring import show_points
 from crib_env.state import check_invariants
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -209,3 +210,90 @@ def test_three_and_four_players_play_to_the_end():
                 break
         assert batch.ended.all()
         assert (batch.games["score"].max(axis=1) == 121).all()
+
+
+def play_deals(n, seed, **how):
+    """Net points of `n` single deals for seat 0, both seats discarding and laying by first legal action."""
+    batch = GameBatch(n, seed, episode="deal", reward="points", autoreset=False, **how)
+    net = np.zeros(n)
+    while not batch.ended.all():
+        net += batch.step(batch.masks().argmax(axis=1))[0]
+    return net
+
+
+def test_mean_show_pays_the_average_over_every_starter():
+    """By hand: 40 starters, four cards each, the dealer's crib and heels; and the play as it fell."""
+    batch = GameBatch(1, seed=11, episode="deal", reward="points", mean_show=True, dealer=0)
+    paid = [float(batch.step(np.array([a]))[0][0]) for a in (0, 14)]
+    g = batch.games[0]
+    hands, crib = g["kept"][:2].tolist(), g["crib"].tolist()
+    starters = [c for c in range(52) if c not in hands[0] + hands[1] + crib]
+    net = [
+        show_points(hands[0], s, False)
+        - show_points(hands[1], s, False)
+        + show_points(crib, s, True)
+        + 2 * (s >> 2 == 10)
+        for s in starters
+    ]
+    assert len(net) == 40
+    assert paid == [0.0, pytest.approx(np.mean(net))]
+    laid = float(batch.step(batch.masks().argmax(axis=1))[0][0])
+    assert laid == 0.0  # a first card pegs nothing, and the show is not paid again
+
+
+def test_mean_show_is_points_without_the_luck_of_the_cut():
+    """Same mean over 20,000 deals (five sigmas of the difference), and less spread."""
+    plain, steady = play_deals(20_000, 5), play_deals(20_000, 5, mean_show=True)
+    difference = plain - steady
+    assert abs(difference.mean()) < 5 * difference.std() / np.sqrt(20_000)
+    assert steady.var() < 0.92 * plain.var()
+
+
+def test_mean_show_is_for_points_and_two_players():
+    """Anything else says so."""
+    with pytest.raises(ValueError, match="mean_show goes with"):
+        GameBatch(1, reward="win", mean_show=True)
+
+
+def test_three_sides_have_no_signed_reward():
+    """Zero-sum between two is not defined for three: rewards stay zero, games still end."""
+    batch = GameBatch(4, rules=Rules(players=3), autoreset=False)
+    total = 0.0
+    while not batch.ended.all():
+        total += np.abs(batch.step(batch.masks().argmax(axis=1))[0]).sum()
+    assert total == 0
+    with pytest.raises(ValueError, match="two players"):
+        batch.observe("raw")
+
+
+def test_slots_cannot_be_started_past_the_end():
+    """A score at or above the target would never win."""
+    batch = GameBatch(2)
+    before = batch.games.tobytes()
+    with pytest.raises(ValueError, match="start scores"):
+        batch.reset_slots(np.array([0]), np.array([[121, 0]]))
+    assert batch.games.tobytes() == before
+
+
+def test_strided_actions_are_taken_and_compile_nothing_new():
+    """A view of every second action is as good as a copy."""
+    batch, other = GameBatch(4), GameBatch(4)
+    actions = np.arange(8) % 15
+    batch.step(actions[::2])
+    other.step(actions[::2].copy())
+    assert batch.games.tobytes() == other.games.tobytes()
+
+
+def test_a_snapshot_goes_on_as_the_batch_would():
+    """Restored into another batch made alike: the same games from there on."""
+    batch, other = GameBatch(8, seed=1), GameBatch(8, seed=1)
+    for _ in range(30):
+        batch.step(batch.masks().argmax(axis=1))
+    other.restore(batch.snapshot())
+    for _ in range(200):
+        batch.step(batch.masks().argmax(axis=1))
+        other.step(other.masks().argmax(axis=1))
+    assert batch.games.tobytes() == other.games.tobytes()
+    assert (batch.tally == other.tally).all()
+    with pytest.raises(ValueError, match="snapshot"):
+        GameBatch(9, seed=1).restore(batch.snapshot())
