@@ -1,7 +1,7 @@
 """GameBatch: many games with both seats yours. The one stateful facade that training uses.
 
 Owns the records and reusable buffers, and nothing of the rules.
-May import: cards, rules, rng, actions, state, engine, view, encoding, rewards.
+May import: cards, rules, rng, actions, state, engine, view, encoding, rewards, game (for its checks).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numba import njit
 from crib_env.actions import GO, N_ACTIONS, legal_bits, name_action, write_mask
 from crib_env.encoding import encode_view, n_features
 from crib_env.engine import DRAWN, apply, apply_forced, start_game
+from crib_env.game import check_scores
 from crib_env.rewards import mean_show, outcome, play_lead, potential, reward_id
 from crib_env.rules import Rules
 from crib_env.state import DISCARD, OVER, PLAY, TALLIES, new_records
@@ -84,7 +85,7 @@ class GameBatch:
         self._mean_show = bool(mean_show)
         self._shaping = float(shaping)
         self._dealer = DRAWN if dealer is None else dealer
-        self._scores = np.tile(check_scores(start_scores, self.rules), (n, 1))
+        self._scores = np.tile(np.array(check_scores(start_scores, self.rules), dtype=np.int16), (n, 1))
         self.games = new_records(n, self.rules, seed)
         self.episodes = np.zeros(n, dtype=np.int64)  # finished or begun before the present one, by slot
         self.rewards = np.zeros(n, dtype=np.float32)
@@ -225,18 +226,6 @@ class GameBatch:
             f"illegal action {action} ({name_action(action)}) in slot {slot} at deal {int(g['deal']) + 1}, "
             f"count {int(g['count'])}, seat {int(g['to_act'])} to act: legal are {legal}; nothing was played"
         )
-
-
-def check_scores(scores: Sequence[int] | None, rules: Rules) -> np.ndarray:
-    """int16[sides] from start scores given by a user; ValueError if no game could stand there."""
-    if scores is None:
-        return np.zeros(rules.sides, dtype=np.int16)
-    values = [int(s) for s in scores]
-    if len(values) != rules.sides or not all(0 <= s < rules.target for s in values):
-        raise ValueError(
-            f"start scores {list(scores)}: allowed are {rules.sides} whole numbers 0..{rules.target - 1}, one a side"
-        )
-    return np.array(values, dtype=np.int16)
 
 
 @njit(cache=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from crib_env.actions import DISCARD_PLACES, FIRST_PLAY, GO, KEEP_PLACES, legal_bits, playable_bits
+from crib_env.actions import DISCARD_PLACES, FIRST_PLAY, GO, KEEP_PLACES, N_ACTIONS, legal_bits, playable_bits
 from crib_env.cards import JACK, NO_CARD, pip_of, rank_of
 from crib_env.rng import first_dealer, shuffle_into
 from crib_env.rules import GO_POINTS, HAND_CARDS, HEELS_POINTS, MAX_COUNT, MAX_DEALT
@@ -356,15 +356,9 @@ def bits_one(games, i):
 def try_one(games, i, action, skip_forced):
     """Apply `action` to games[i] if it is legal and say whether it was; else change nothing."""
     g = games[i]
-    if action < 0 or not legal_bits(g) >> action & 1:
+    if action < 0 or action >= N_ACTIONS or not legal_bits(g) >> action & 1:
         return False
     apply(g, action)
     if skip_forced:
         apply_forced(g)
     return True
-
-
-@njit(cache=True)
-def begin_play_one(games, i):
-    """`begin_play` for games[i]: hands, crib and deck are in the record."""
-    begin_play(games[i])

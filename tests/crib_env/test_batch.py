@@ -183,7 +183,7 @@ def test_errors_leave_everything_unchanged(actions, said):
         ({"n": 1, "reward": "money"}, "allowed are win, points, match"),
         ({"n": 1, "dealer": 2}, "seats 0..1"),
         ({"n": 1, "start_scores": (121, 0)}, "0..120"),
-        ({"n": 1, "start_scores": (1, 2, 3)}, "2 whole numbers"),
+        ({"n": 1, "start_scores": (1, 2, 3)}, "keep 2 scores"),
     ],
 )
 def test_settings_outside_the_allowed_are_named(settings, said):
@@ -270,7 +270,7 @@ def test_slots_cannot_be_started_past_the_end():
     """A score at or above the target would never win."""
     batch = GameBatch(2)
     before = batch.games.tobytes()
-    with pytest.raises(ValueError, match="start scores"):
+    with pytest.raises(ValueError, match="score of side 0"):
         batch.reset_slots(np.array([0]), np.array([[121, 0]]))
     assert batch.games.tobytes() == before
 

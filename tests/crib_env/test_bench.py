@@ -113,6 +113,7 @@ def test_a_failing_fresh_process_is_reported():
 
 
 @pytest.mark.slow
+@pytest.mark.ci
 def test_the_signature_is_the_same_for_another_processor():
     """Compiled for a plain processor, without this one's vector units, in caches of its own."""
     code = "from crib_env import bench; print(bench.signature())"

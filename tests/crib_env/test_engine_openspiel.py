@@ -95,5 +95,6 @@ def test_the_play_agrees_with_openspiel():
 
 
 @pytest.mark.slow
+@pytest.mark.ci
 def test_the_play_agrees_with_openspiel_over_many_deals():
     check_deals(20_000, seed=2)

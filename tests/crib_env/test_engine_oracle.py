@@ -192,6 +192,14 @@ def test_engine_equals_oracle_on_random_games(players, target, n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("players", "n"), [(2, 100_000), (3, 2_000), (4, 2_000)])
+@pytest.mark.parametrize(
+    ("players", "n"),
+    [
+        (2, 100_000),  # ten minutes and more
+        pytest.param(2, 10_000, marks=pytest.mark.ci),
+        pytest.param(3, 2_000, marks=pytest.mark.ci),
+        pytest.param(4, 2_000, marks=pytest.mark.ci),
+    ],
+)
 def test_engine_equals_oracle_on_many_random_games(players, n):
     assert check_games(Rules(players), n, seed=1_000_000 + players) > n
