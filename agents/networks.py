@@ -12,7 +12,10 @@ from torch import Tensor, nn
 from crib_env.actions import FIRST_PLAY, N_ACTIONS, N_DISCARDS
 from crib_env.encoding import ENCODINGS, feature, n_features
 
-MASKED = -1e9  # logit of an illegal action: exp() of it is exactly zero in float32
+SCORE_FEATURES = ("scores", "near")  # zero at 0-0, all that single deals show
+WIN_HEAD_WIDTH = 64
+VALUE_HEADS = ("points_value", "win_value")
+MASKED = -1e5  # logit of an illegal action: exp() of it is exactly zero in float32
 
 # Logits for one unit of hand, crib, points pegged now and mean reply, with a gate at 1: three for
 # a point of hand or crib, two for a point in the play. Sharp enough that the noise of a learning
@@ -49,7 +52,8 @@ class PolicyValueNet(nn.Module):
     """One trunk; a policy head over the twenty actions and two value heads.
 
     The value heads are "points" (net points to come in the deal, scaled as the reward is) and
-    "win" (expected reward at the game's end); training uses the one its episodes call for.
+    "win" (expected reward at the game's end), which also sees the scores directly; training uses
+    the one its episodes call for.
 
     With the `rich` encoding the policy's logits start from what it is given: the expected hand
     plus crib of each discard and the points each card pegs now, each times a learned gate, so
@@ -65,7 +69,14 @@ class PolicyValueNet(nn.Module):
             self.trunk.append(_orthogonal(nn.Linear(inputs, outputs), math.sqrt(2)))
             self.trunk.append(nn.ReLU())
         self.policy = _orthogonal(nn.Linear(config.width, N_ACTIONS), 0.01)
-        self.values = _orthogonal(nn.Linear(config.width, 2), 1.0)
+        self.points_value = _orthogonal(nn.Linear(config.width, 1), 1.0)
+        self._standing = [feature(config.encoding, name).slice for name in ("phase", "i_deal", *SCORE_FEATURES)]
+        standing = sum(s.stop - s.start for s in self._standing)
+        self.win_value = nn.Sequential(
+            _orthogonal(nn.Linear(config.width + standing, WIN_HEAD_WIDTH), math.sqrt(2)),
+            nn.ReLU(),
+            _orthogonal(nn.Linear(WIN_HEAD_WIDTH, 1), 1.0),
+        )
         self._rich = config.encoding == "rich"
         if self._rich:
             self.gates = nn.Parameter(torch.ones(4))
@@ -79,7 +90,7 @@ class PolicyValueNet(nn.Module):
         first = self.trunk[0]
         assert isinstance(first, nn.Linear)
         with torch.no_grad():
-            for name in ("scores", "near"):
+            for name in SCORE_FEATURES:
                 first.weight[:, feature(self.config.encoding, name).slice] = 0
 
     def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
@@ -89,13 +100,15 @@ class PolicyValueNet(nn.Module):
             observations: float32[B, F].
             masks: bool or int8[B, 20], true where legal.
         Returns:
-            float32[B, 20] logits, -1e9 where illegal; float32[B, 2] values, points and win.
+            float32[B, 20] logits, MASKED where illegal; float32[B, 2] values, points and win.
         """
         hidden = self.trunk(observations)
         logits = self.policy(hidden)
         if self._rich:
             logits = logits + self._table_logits(observations)
-        return logits.masked_fill(~masks.bool(), MASKED), self.values(hidden)
+        standing = [observations[:, places] for places in self._standing]
+        win = self.win_value(torch.cat([hidden, *standing], dim=1))
+        return logits.masked_fill(~masks.bool(), MASKED), torch.cat([self.points_value(hidden), win], dim=1)
 
     def _table_logits(self, observations: Tensor) -> Tensor:
         gates = self.gates * self.gates.new_tensor(GATE_SCALES)

@@ -25,7 +25,7 @@ class RunConfig:
         folder: where runs are kept, made if missing.
         name: the run's own folder in it; empty: date and time.
         seed: decides deals, weights and sampling.
-        threads: CPU threads for the network; 0: one a core.
+        threads: CPU threads for the network; 0: as torch chooses, one a core.
         device: "cpu", "cuda", or "auto" for a GPU when there is one.
         checkpoint_updates: updates between checkpoints of the whole state.
     """
@@ -35,7 +35,7 @@ class RunConfig:
     seed: int = 1
     threads: int = 0
     device: str = "auto"
-    checkpoint_updates: int = 5
+    checkpoint_updates: int = 10
 
 
 @dataclass
@@ -51,12 +51,12 @@ class PhaseConfig:
         game_learning_rate: the learning rate at the start of the game phase; it falls to zero.
     """
 
-    deal_decisions: int = 11_000_000
-    game_decisions: int = 1_000_000
-    warmup_updates: int = 3
+    deal_decisions: int = 9_500_000
+    game_decisions: int = 1_500_000
+    warmup_updates: int = 8
     reward_per_point: float = 0.1
     game_reward: str = "win"
-    game_learning_rate: float = 1e-4
+    game_learning_rate: float = 3e-4
 
 
 @dataclass
@@ -79,16 +79,16 @@ class PPOConfig:
     """
 
     games: int = 1024
-    horizon: int = 64
-    epochs: int = 2
+    horizon: int = 32
+    epochs: int = 1
     minibatch: int = 4096
-    learning_rate: float = 7e-4
+    learning_rate: float = 1.5e-3
     clip: float = 0.2
     entropy: float = 0.02
     entropy_end: float = 0.1
     value_weight: float = 0.5
     discount: float = 1.0
-    trace: float = 0.95
+    trace: float = 0.8
     max_grad_norm: float = 0.5
 
 

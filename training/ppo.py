@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import sys
 import time
@@ -30,7 +29,7 @@ from torch import Tensor, nn
 import agents
 from agents.base import Agent
 from agents.checkpoint import load_policy, load_state, save_policy, save_state, write_atomically
-from agents.networks import PolicyValueNet, sample_actions
+from agents.networks import VALUE_HEADS, PolicyValueNet, sample_actions
 from agents.neural import NeuralAgent
 from crib_env.actions import N_ACTIONS
 from crib_env.batch import GameBatch
@@ -167,7 +166,7 @@ def learn(learner: Learner, rollout: Rollout, ppo: PPOConfig, entropy_weight: fl
     """
     network, optimizer, device = learner.network, learner.optimizer, learner.device
     for name, parameter in network.named_parameters():
-        parameter.requires_grad_(not warming or name.startswith("values."))
+        parameter.requires_grad_(not warming or name.startswith(VALUE_HEADS))
     observations, masks = rollout.observations.flatten(0, 1), rollout.masks.flatten(0, 1)
     actions, old_log_probs = rollout.actions.flatten(), rollout.log_probs.flatten()
     advantages = rollout.advantages.flatten()
@@ -233,7 +232,8 @@ class Diverged(RuntimeError):
 
 def train(config: Config, folder: Path, state: dict[str, Any] | None = None) -> None:
     """Run, or go on with, the training `config` describes, in `folder`."""
-    torch.set_num_threads(config.run.threads or len(os.sched_getaffinity(0)))
+    if config.run.threads:
+        torch.set_num_threads(config.run.threads)
     phases = phases_of(config)
     total = phases[-1].last
     learner = new_learner(config, phases)
@@ -250,13 +250,13 @@ def train(config: Config, folder: Path, state: dict[str, Any] | None = None) -> 
             enter_phase(learner, phases, config)
             before = learner.done
             left = learner.phase.left(before)
+            warming = learner.phase_updates < learner.phase.warmup
             for group in learner.optimizer.param_groups:
-                group["lr"] = learner.phase.learning_rate * left
+                group["lr"] = config.ppo.learning_rate if warming else learner.phase.learning_rate * left
             high, low = learner.phase.entropy
             collect(learner, rollout, watch)
             estimate_advantages(rollout, config.ppo)
             with watch.part("learn"):
-                warming = learner.phase_updates < learner.phase.warmup
                 values = learn(learner, rollout, config.ppo, low + (high - low) * left, warming)
             if not np.isfinite(list(values.values())).all():
                 raise Diverged(

@@ -97,7 +97,7 @@ def test_warming_moves_the_value_head_alone():
     before = {n: p.clone() for n, p in learner.network.named_parameters()}
     ppo.learn(learner, rollout, config.ppo, 0.01, warming=True)
     moved = {n for n, p in learner.network.named_parameters() if not torch.equal(p, before[n])}
-    assert moved == {"values.weight", "values.bias"}
+    assert moved == {"points_value.weight", "points_value.bias"}
 
 
 def test_scores_mean_nothing_to_an_untrained_network():
