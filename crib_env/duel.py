@@ -18,11 +18,11 @@ from crib_env.actions import N_ACTIONS, N_DISCARDS, action_text, legal_bits, nam
 from crib_env.batch import EPISODES
 from crib_env.encoding import encode_view, n_features
 from crib_env.engine import DRAWN, apply, apply_forced, start_game
-from crib_env.game import Event
+from crib_env.game import Event, read_events
 from crib_env.rewards import outcome, potential, reward_id
 from crib_env.rng import stream_key, to_uint64
 from crib_env.rules import TARGET_POINTS, Rules
-from crib_env.state import EVENT, EVENT_KINDS, MAX_EVENTS, OVER, new_records
+from crib_env.state import EVENT, MAX_EVENTS, OVER, new_records
 from crib_env.values import crib_table
 from crib_env.view import look, new_views
 
@@ -269,16 +269,7 @@ class Duel:
 
     def events(self, slot: int) -> list[Event]:
         """Scoring events since the learner's last turn in a slot; seat 0 is the learner."""
-        return [
-            {
-                "phase": EVENT_KINDS[e["kind"]],
-                "seat": int(e["seat"]),
-                "points": int(e["points"]),
-                "pegged": int(e["pegged"]),
-                "score": int(e["score"]),
-            }
-            for e in self._events[slot, : self._n_events[slot]]
-        ]
+        return read_events(self._events[slot, : self._n_events[slot]])
 
     def board(self, slot: int) -> str:
         """The table as the learner sees it, as text."""

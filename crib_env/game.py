@@ -277,16 +277,7 @@ class Game:
 
     def _record_events(self) -> list[Event]:
         """What the record still knows: the events since the present deal's (or last) first discard."""
-        return [
-            {
-                "phase": EVENT_KINDS[e["kind"]],
-                "seat": int(e["seat"]),
-                "points": int(e["points"]),
-                "pegged": int(e["pegged"]),
-                "score": int(e["score"]),
-            }
-            for e in self._g["events"][: self._g["n_events"]]
-        ]
+        return read_events(self._g["events"][: self._g["n_events"]])
 
     def _lay_out(self, kept: list[list[int]], laid_away: list[int], starter: int) -> None:
         """Put given cards in the place of the dealt ones, and have every seat discard its own.
@@ -365,6 +356,20 @@ def check_whole(name: str, value: object, most: int) -> None:
     """Raise ValueError unless `value` is a whole number 0..most."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 0 <= value <= most:
         raise ValueError(f"{name} {value!r}: allowed are whole numbers 0..{most}")
+
+
+def read_events(records: np.ndarray) -> list[Event]:
+    """EVENT records as plain values."""
+    return [
+        {
+            "phase": EVENT_KINDS[e["kind"]],
+            "seat": int(e["seat"]),
+            "points": int(e["points"]),
+            "pegged": int(e["pegged"]),
+            "score": int(e["score"]),
+        }
+        for e in records
+    ]
 
 
 def check_scores(scores: Sequence[int] | None, rules: Rules) -> list[int]:
