@@ -219,10 +219,11 @@ def _play_openspiel(game: Any, chance: random.Random) -> dict[str, float]:
     state = game.new_initial_state()
     while not state.is_terminal():
         if state.is_chance_node():
-            outcomes, weights = zip(*state.chance_outcomes(), strict=True)
-            state.apply_action(chance.choices(outcomes, weights)[0])
+            outcomes = state.chance_outcomes()  # cards left in the pack, all alike
+            state.apply_action(outcomes[int(chance.random() * len(outcomes))][0])
         else:
-            state.apply_action(chance.choice(state.legal_actions()))
+            legal = state.legal_actions()
+            state.apply_action(legal[int(chance.random() * len(legal))])
     return {"openspiel_games": 1}
 
 
