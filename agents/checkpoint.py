@@ -33,10 +33,17 @@ def write_atomically(path: Path, write: Callable[[str], None]) -> None:
     os.close(handle)
     try:
         write(temporary)
+        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp's own are for the owner alone
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
 def save_policy(path: Path, network: PolicyValueNet, info: dict[str, Any]) -> None:

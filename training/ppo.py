@@ -339,12 +339,15 @@ def watch_strength(learner: Learner, config: Config, opponents: list[Agent], fol
         log.scalars({f"{name}/{bot.name}": value for name, value in curves.items()}, learner.done)
     rates = {bot.name: s.win_rate for bot, s in rows}
     score = float(np.mean([rate for name, rate in rates.items() if name != "random"] or list(rates.values())))
-    info = {"run": folder.name, "decisions": learner.done, "seed": config.run.seed, "win_rates": rates}
     if score >= learner.best:
         learner.best = score
-        save_policy(folder / BEST_POLICY, learner.network, info)
-    save_policy(folder / LATEST_POLICY, learner.network, info)
+        save_policy(folder / BEST_POLICY, learner.network, policy_info(learner, config, folder) | {"win_rates": rates})
     return "  ".join(f"{name} {rate:.1%}" for name, rate in rates.items())
+
+
+def policy_info(learner: Learner, config: Config, folder: Path) -> dict[str, Any]:
+    """Where a policy file comes from."""
+    return {"run": folder.name, "decisions": learner.done, "seed": config.run.seed}
 
 
 def play_all(
@@ -397,6 +400,7 @@ def save(learner: Learner, config: Config, folder: Path, log: RunLog) -> None:
         "phase_updates": learner.phase_updates,
         "best": learner.best,
     }
+    save_policy(folder / LATEST_POLICY, learner.network, policy_info(learner, config, folder))
     save_state(folder / STATE_FILE, state)
 
 

@@ -119,3 +119,9 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path):
         write_atomically(path, fail)
     assert load_state(path)["done"] == 1
     assert [f.name for f in tmp_path.iterdir()] == ["s.pt"]
+
+
+def test_files_are_as_readable_as_any_other(policy, tmp_path):
+    """A policy is there to be shared: its mode is what the user's umask makes of a new file."""
+    (tmp_path / "plain").write_text("")
+    assert policy[0].stat().st_mode == (tmp_path / "plain").stat().st_mode
