@@ -13,6 +13,7 @@ Imported by `tournament`; may import: crib_env, agents, arena.
 
 from __future__ import annotations
 
+import calendar
 import contextlib
 import fcntl
 import glob
@@ -62,9 +63,10 @@ from training.follow import ME, THEM, FollowedGame, NotOurRules
 PROGRAM_PATHS = ("/usr/games/cribbage", "/usr/local/games/cribbage")
 CLOCK_PATTERN = "/usr/lib/*/faketime/libfaketime.so.1"  # Debian's place for it
 TABLES = 16  # programs side by side, so that a network decides for many at once
-STALL_SECONDS = 20.0  # a program silent for so long has hung
+STALL_SECONDS = 20.0  # a program that asks nothing for so long has hung
 EXIT_SECONDS = 1.0
 MAX_DROPPED = 20  # more broken games than this: something is wrong with the machine, not a game
+CLOCK_FORMAT = "%Y-%m-%d %H:%M:%S"
 CLOCK_SECONDS = 1 << 16  # the program's seed is made of the second's low 16 bits
 
 
@@ -109,7 +111,7 @@ class BsdCribbage:
         tables: how many programs run side by side. Games are the same for any number as long as
             the agent draws no chance of its own.
     Raises:
-        BsdTrouble: it, or the clock it needs, is not installed.
+        BsdTrouble: it, or the clock it needs, is not installed or does not work here.
     """
 
     name = "bsd"
@@ -118,6 +120,7 @@ class BsdCribbage:
         reason = missing_reason()
         if reason:
             raise BsdTrouble(reason)
+        _check_clock()
         self._tables = tables
 
     def play(self, agent: Agent, games: int, seed: int = 0, seconds: float | None = None) -> BsdResult:
@@ -130,10 +133,13 @@ class BsdCribbage:
             seconds: begin no game after so long; those begun are finished and count, so that
                 short games are not favoured.
         Raises:
+            ValueError: fewer than one game.
             NotOurRules: the program and our engine differ; the message says where and how.
-            IllegalPlay: the agent broke the rules.
+            RuntimeError: the agent broke the rules, as `arena.checked_actions` says it.
             BsdTrouble: more than MAX_DROPPED games broke down.
         """
+        if games < 1:
+            raise ValueError(f"a match needs at least 1 game; {games} came")
         match = _Match(agent, games, seed, None if seconds is None else time.monotonic() + seconds)
         with tempfile.TemporaryDirectory(prefix="bsd-cribbage-") as folder:
             program = Path(folder) / "cribbage"
@@ -155,7 +161,7 @@ class _Match:
         self._games = games
         self._seed = seed & 0xFFFFFFFF
         self._until = until
-        self._rng = np.random.default_rng([self._seed, games])
+        self._rng = np.random.default_rng([self._seed, 0, 1])  # [seed, game] are the programs' clocks
         self._begun = 0
         self._live: list[_Table] = []
         self._done: dict[int, np.void] = {}
@@ -271,9 +277,9 @@ class _Table:
             self.trouble = "the program ended in the middle of its game"
 
     def check_time(self) -> None:
-        """Give up on a program that has been silent too long."""
-        if time.monotonic() > self._deadline:
-            self.trouble = f"the program was silent for {STALL_SECONDS:g} seconds"
+        """Give up on a program that has not come to its next question in time."""
+        if not self.rests and time.monotonic() > self._deadline:
+            self.trouble = f"the program asked for nothing in {STALL_SECONDS:g} seconds"
 
     def leave(self) -> None:
         """End the program and wait until it is gone.
@@ -438,9 +444,8 @@ def _settle(tables: Sequence[_Table]) -> None:
         ready, _, _ = select.select(list(busy), [], [], 1.0)
         for fd in ready:
             busy[fd].hear()
-        if not ready:
-            for table in busy.values():
-                table.check_time()
+        for table in busy.values():
+            table.check_time()
         busy = {fd: t for fd, t in busy.items() if not t.rests}
 
 
@@ -461,8 +466,24 @@ def _clock_path() -> str | None:
     return found[0] if found else None
 
 
+def _check_clock() -> None:
+    """Raise BsdTrouble unless a program believes the clock we give it.
+
+    The loader passes over a library it cannot use; then games begun together would be one game.
+    """
+    told = _clock(0, 0)
+    start = time.strptime(told["FAKETIME"].rsplit(" ", 1)[0], CLOCK_FORMAT)
+    said = subprocess.run(["date", "+%s"], env={**os.environ, **told}, capture_output=True, text=True, check=False)
+    seconds = said.stdout.strip()
+    if not seconds.isdigit() or int(seconds) - calendar.timegm(start) not in range(2 * CLOCK_SECONDS):
+        raise BsdTrouble(
+            f"{told['LD_PRELOAD']} does not set the clock of programs here "
+            f"({(said.stdout + said.stderr).strip()!r}); install Debian's package faketime"
+        )
+
+
 def _clock(seed: int, game: int) -> dict[str, str]:
     """Environment that gives a program its clock: it stands still, and leaps each time it is read."""
     start, leap = np.random.default_rng([seed, game]).integers(1, CLOCK_SECONDS, size=2)
-    date = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(int(start)))
+    date = time.strftime(CLOCK_FORMAT, time.gmtime(int(start)))
     return {"LD_PRELOAD": str(_clock_path()), "FAKETIME": f"{date} i{leap}", "TZ": "UTC"}

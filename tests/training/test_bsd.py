@@ -280,8 +280,9 @@ def false_program(folder, text):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("sleep 60", "silent for 0.3 seconds"),
+        ("sleep 60", "asked for nothing in 0.3 seconds"),
         ("exit 3", "ended in the middle"),
+        ("while true; do printf '....'; done", "asked for nothing in 0.3 seconds"),
         ("printf '\\033[2J'; sleep 60", "VT52"),
     ],
 )
@@ -296,6 +297,7 @@ def test_broken_programs_are_dropped_counted_nowhere_and_gone(monkeypatch, tmp_p
     monkeypatch.setattr(bsd, "PROGRAM_PATHS", (false_program(tmp_path, text),))
     monkeypatch.setattr(bsd, "_clock", lambda seed, game: {"PATH": os.environ["PATH"]})
     monkeypatch.setattr(bsd, "missing_reason", lambda: None)
+    monkeypatch.setattr(bsd, "_check_clock", lambda: None)
     monkeypatch.setattr(bsd, "STALL_SECONDS", 0.3)
     monkeypatch.setattr(bsd.subprocess, "Popen", Watched)
     result = bsd.BsdCribbage(tables=2).play(make("greedy"), games=3)
@@ -314,6 +316,20 @@ def test_a_missing_program_is_named_with_what_to_install(monkeypatch):
     assert "crib-env[bsd]" in str(bsd.missing_reason())
 
 
+def test_a_clock_that_does_not_work_is_noticed(monkeypatch, tmp_path):
+    no_library = tmp_path / "libfaketime.so.1"
+    no_library.write_bytes(b"not for this machine")
+    monkeypatch.setattr(bsd, "_clock_path", lambda: str(no_library))
+    with pytest.raises(bsd.BsdTrouble, match="does not set the clock"):
+        bsd._check_clock()
+
+
+@live
+def test_a_match_needs_a_game():
+    with pytest.raises(ValueError, match="at least 1 game; 0 came"):
+        bsd.BsdCribbage().play(make("greedy"), games=0)
+
+
 @live
 def test_an_agent_that_fails_leaves_no_program_behind(monkeypatch):
     tables = []
@@ -323,7 +339,7 @@ def test_an_agent_that_fails_leaves_no_program_behind(monkeypatch):
     def fail(views, masks, rng):
         raise ArithmeticError("no idea")
 
-    with pytest.raises(ArithmeticError):
+    with pytest.raises(Exception, match="no idea"):
         bsd.BsdCribbage(tables=3).play(make(fail), games=5)
     assert len(tables) == 3 and all(t._process.returncode is not None for t in tables)
 
