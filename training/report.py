@@ -145,12 +145,8 @@ def _cross_table(report: Report) -> Table:
     for match, s in report.played():
         rates[match.a, match.b] = s.win_rate, s.ci95
         rates[match.b, match.a] = 1 - s.win_rate, (1 - s.ci95[1], 1 - s.ci95[0])
-    table = _table("Who beats whom: wins of the row against the column, %")
-    table.add_column("", no_wrap=True)
-    table.add_column("Elo", justify="right")
     order = [rating["agent"] for rating in report.ratings]
-    for name in order:
-        table.add_column(name, justify="right")
+    table = _table("Who beats whom: wins of the row against the column, %", ("",), ("Elo", *order))
     for rating in report.ratings:
         row = rating["agent"]
         cells = [_percent(*rates[row, other]) if (row, other) in rates else "-" for other in order]
@@ -159,11 +155,11 @@ def _cross_table(report: Report) -> Table:
 
 
 def _match_table(report: Report) -> Table:
-    table = _table("Matches: rates in % of all games, from the first player's side, +- 95 %")
-    for heading in ("player", "against"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("games", "wins", "less luck", "skunks", "skunked", "first dealer"):
-        table.add_column(heading, justify="right")
+    table = _table(
+        "Matches: rates in % of all games, from the first player's side, +- 95 %",
+        ("player", "against"),
+        ("games", "wins", "less luck", "skunks", "skunked", "first dealer"),
+    )
     for match, s in report.played():
         table.add_row(
             match.a,
@@ -191,14 +187,16 @@ def _notes(report: Report) -> Iterator[str]:
             if games:
                 other = match.b if name == match.a else match.a
                 yield f"{name} forfeited {games:,} games to {other}; they count as lost"
+        if s.dropped:
+            yield f"{match.a} v {match.b}: {s.dropped:,} games broke off and do not count"
 
 
 def _points_table(report: Report) -> Table:
-    table = _table("Points a complete deal by role, both players; +- is the widest interval of the row")
-    for heading in ("player", "against"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("hand\ndealer", "hand\npone", "crib", "play\ndealer", "play\npone", "+- 95 %"):
-        table.add_column(heading, justify="right")
+    table = _table(
+        "Points a complete deal by role, both players; +- is the widest interval of the row",
+        ("player", "against"),
+        ("hand\ndealer", "hand\npone", "crib", "play\ndealer", "play\npone", "+- 95 %"),
+    )
     shown = [name for name, _, _ in ROLES if name != "heels"]
     for match, s in report.played():
         if s.role_points is not None:
@@ -210,11 +208,11 @@ def _points_table(report: Report) -> Table:
 
 
 def _care_table(report: Report) -> Table:
-    table = _table("Discards and time")
-    for heading in ("player", "against"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("points given away a discard", "of the other", "ms a decision", "of the other"):
-        table.add_column(heading, justify="right")
+    table = _table(
+        "Discards and time",
+        ("player", "against"),
+        ("points given away a discard", "of the other", "ms a decision", "of the other"),
+    )
     for match, s in report.played():
         loss = [_given(s.discard_loss[who]) for who in "ab"] if s.discard_loss else ["-", "-"]
         spent = [f"{1000 * t:.3f}" for t in s.seconds_per_decision] if s.seconds_per_decision else ["-", "-"]
@@ -239,9 +237,14 @@ def verdict_lines(report: Report) -> Iterator[str]:
             yield f"{said}: {match.verdict.pairs:,} pairs looked at, each error at most 5 %"
 
 
-def _table(title: str) -> Table:
+def _table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
+    """An empty table with these columns."""
     table = Table(title=title, title_justify="left", caption_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.title_style = table.caption_style = ""
+    for heading in texts:
+        table.add_column(heading, overflow="fold")
+    for heading in numbers:
+        table.add_column(heading, justify="right")
     return table
 
 

@@ -261,14 +261,17 @@ def rate_agents(
     Args:
         names: the players.
         matches: every match by the places i < j of its players.
-        anchor: who is rated 0; None is `greedy` where it plays, otherwise the first player.
+        anchor: who is rated 0; None is `greedy` where it plays, otherwise the first player of a match.
     Returns:
         [{"agent", "elo", "ci95"}]; the anchor's rating is 0, and so is its interval. Intervals are
         95 % bootstrap percentiles over pairs. A player whom no chain of matches joins to the
         anchor is left out.
     Source: `choix` (Maystre), iterative Luce spectral ranking.
     """
-    zero = names.index(anchor if anchor is not None else ANCHOR if ANCHOR in names else names[0])
+    if not matches:
+        return []
+    playing = [names[i] for i in sorted({i for couple in matches for i in couple})]
+    zero = names.index(anchor or (ANCHOR if ANCHOR in playing else playing[0]))
     rated = _joined_to(zero, list(matches))
     played = {(rated.index(i), rated.index(j)): s for (i, j), s in matches.items() if i in rated}
     if not played:
