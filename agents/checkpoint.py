@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,32 +16,13 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from agents.files import write_atomically
 from agents.networks import NetworkConfig, PolicyValueNet
 from crib_env.encoding import ENCODING_VERSION, n_features
 
 FORMAT = "crib-env policy"
 FORMAT_VERSION = 1
 POLICY_FILES = ("best.safetensors", "latest.safetensors")  # what a run's folder is asked for, in order
-
-
-def write_atomically(path: Path, write: Callable[[str], None]) -> None:
-    """Call `write(temporary_path)` beside `path`, then rename onto it; on failure nothing changes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    try:
-        write(temporary)
-        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp's own are for the owner alone
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
 
 
 def save_policy(path: Path, network: PolicyValueNet, info: dict[str, Any]) -> None:
@@ -66,7 +45,7 @@ def load_policy(path: str | os.PathLike) -> tuple[PolicyValueNet, dict[str, Any]
     Raises:
         ValueError: no such file, not one of ours, or of an encoding this code does not write.
     """
-    file = _policy_file(Path(path))
+    file = policy_file(Path(path))
     header, tensors = _read(file)
     config = NetworkConfig(**header["network"])
     if header["encoding_version"] != ENCODING_VERSION or header["features"] != n_features(config.encoding):
@@ -85,7 +64,8 @@ def load_policy(path: str | os.PathLike) -> tuple[PolicyValueNet, dict[str, Any]
     return network.eval(), header["info"]
 
 
-def _policy_file(path: Path) -> Path:
+def policy_file(path: Path) -> Path:
+    """The policy file that a path names: itself, or in a run's folder its best; ValueError if there is none."""
     if path.is_dir():
         for name in POLICY_FILES:
             if (path / name).exists():

@@ -28,7 +28,8 @@ from torch import Tensor, nn
 
 import agents
 from agents.base import Agent
-from agents.checkpoint import load_policy, load_state, save_policy, save_state, write_atomically
+from agents.checkpoint import load_policy, load_state, save_policy, save_state
+from agents.files import write_text
 from agents.networks import VALUE_HEADS, PolicyValueNet, sample_actions
 from agents.neural import NeuralAgent
 from crib_env.actions import N_ACTIONS
@@ -372,7 +373,7 @@ def close(learner: Learner, config: Config, opponents: list[Agent], folder: Path
             rows += [(name, bot.name, summary) for bot, summary in matches]
     console.print(match_table(f"{folder.name} after {learner.done:,} decisions", rows))
     record = [{"player": player, "opponent": opponent} | asdict(s) for player, opponent, s in rows]
-    write_atomically(folder / CLOSING_FILE, lambda file: _write_text(file, json.dumps(record, indent=1)))
+    write_text(folder / CLOSING_FILE, json.dumps(record, indent=1))
     console.print(
         f"kept in {folder}: {BEST_POLICY}, {LATEST_POLICY}, {CLOSING_FILE}, event files\n"
         f"  curves   tensorboard --logdir {folder.parent}\n"
@@ -463,12 +464,8 @@ def prepare(argv: Sequence[str]) -> tuple[Config, Path, dict[str, Any] | None]:
     if (folder / CONFIG_FILE).exists():
         raise ValueError(f"run {folder} is there already: go on with --resume {folder}, or choose another --run.name")
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / CONFIG_FILE, lambda file: _write_text(file, dump_config(config)))
+    write_text(folder / CONFIG_FILE, dump_config(config))
     return config, folder, None
-
-
-def _write_text(file: str, text: str) -> None:
-    Path(file).write_text(text, encoding="utf-8")
 
 
 def compile_game(config: Config) -> None:

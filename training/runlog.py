@@ -14,7 +14,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
-from torch.utils.tensorboard import SummaryWriter
 
 from training.stats import Summary
 
@@ -33,6 +32,8 @@ class RunLog:
     """
 
     def __init__(self, folder: Path, total: int, done: int = 0) -> None:
+        from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415  (brings torch: only who trains waits)
+
         self.writer = SummaryWriter(str(folder), purge_step=done + 1 if done else None)
         self._began = time.perf_counter()
         self._done_before = done
