@@ -179,7 +179,7 @@ def _notes(report: Report) -> Iterator[str]:
     factors = [s.adjusted.narrowed for _, s in report.played() if s.adjusted]
     if factors:
         spread = f"{min(factors):.2f}" if len(factors) == 1 else f"{min(factors):.2f} to {max(factors):.2f}"
-        yield f"less luck: starters and hands dealt taken at their means; worth {spread} times as many pairs"
+        yield f"less luck: hands and starters at their means; worth {spread} times as many pairs"
     if not all(s.mirrored for _, s in report.played()):
         yield "* not mirrored: that program deals its own cards; intervals are those of single games"
     for match, s in report.played():
@@ -214,15 +214,11 @@ def _care_table(report: Report) -> Table:
         ("points given away a discard", "of the other", "ms a decision", "of the other"),
     )
     for match, s in report.played():
-        loss = [_given(s.discard_loss[who]) for who in "ab"] if s.discard_loss else ["-", "-"]
-        spent = [f"{1000 * t:.3f}" for t in s.seconds_per_decision] if s.seconds_per_decision else ["-", "-"]
-        table.add_row(match.a, match.b, *loss, *spent)
+        if s.discard_loss and s.seconds_per_decision:
+            loss = [f"{s.discard_loss[who].value:.3f} +-{s.discard_loss[who].half_width:.3f}" for who in "ab"]
+            table.add_row(match.a, match.b, *loss, *(f"{1000 * t:.3f}" for t in s.seconds_per_decision))
     table.caption = "given away: against the best of the fifteen in exact expected hand +- table crib"
     return table
-
-
-def _given(loss: Figure) -> str:
-    return f"{loss.value:.3f} +-{loss.half_width:.3f}"
 
 
 def verdict_lines(report: Report) -> Iterator[str]:

@@ -116,9 +116,9 @@ def test_ratings_follow_known_odds():
 
 
 def test_first_dealer_of_random_games_wins_as_often_as_published():
-    """55.7-57 %; 5,000 pairs have a standard error of 0.5 % at most, and three are allowed on either side."""
-    s = summarise(play_match(agents.make("random"), agents.make("random"), 5000, seed=6))
-    assert 0.542 <= s.first_dealer_wins <= 0.585
+    """55.7-57 %; 3,000 pairs have a standard error of 0.65 % at most, and three are allowed on either side."""
+    s = summarise(play_match(agents.make("random"), agents.make("random"), 3000, seed=6))
+    assert 0.537 <= s.first_dealer_wins <= 0.590
 
 
 @pytest.mark.slow
