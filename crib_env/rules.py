@@ -32,7 +32,6 @@ NOBS_POINTS = 1  # jack of the starter's suit, in hand or crib
 PAIR_POINTS = 2  # for each pair: 2, 6, 12 for two, three, four alike
 MIN_RUN = 3
 HAND_CARDS = 4  # kept by each player; also the size of the crib
-MAX_SHOW_POINTS = 29
 SKUNK_SCORE = 90  # a loser at or below this is skunked, at 121 [ACC 1.6]
 DOUBLE_SKUNK_SCORE = 60
 LURCH_SCORE = 30  # the half-way line of the 61-point game
