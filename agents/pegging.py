@@ -1,63 +1,56 @@
 """The play between two as a small game in ranks: its positions, moves and information sets.
 
 Suits mean nothing in the play, so a hand is a multiset of ranks, packed into one integer, and a
-position is a few integers: what the solver walks through millions of times a second and what
-search and `expert` think with. Points come from `scoring.peg_points`; who plays next is the
-engine's rule for two (a test plays both side by side). The seats here are roles.
+position is a record of a few integers: what the solver walks through a million times a second and
+what search and `expert` think with. Points come from `scoring.pile_points`; who plays next is the
+engine's rule for two (a test plays both side by side). Seats here are roles.
 May import: crib_env.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from crib_env.cards import N_RANKS, pip_of
 from crib_env.rules import GO_POINTS, HAND_CARDS, MAX_COUNT
-from crib_env.scoring import peg_points
+from crib_env.scoring import PILE_BITS, PILE_MASK, pile_points
 
 PONE, DEALER = 0, 1
 NOBODY = -1  # to play: all cards are down
-MAX_LAID = 2 * HAND_CARDS
-N_HANDS = 1820  # multisets of four ranks with at most four of each, 13 multichoose 4
+MAX_LINE = 2 * HAND_CARDS + 1  # positions from the lead to the end
+MAX_CHOICES = HAND_CARDS
+N_HANDS = 1820  # multisets of four ranks: 16 choose 4
 
-# A packed hand has four bits a card, rank + 1, lowest rank in the lowest bits, zero above.
-CARD_BITS = 4
-CARD_MASK = 15
+# A packed hand is like a packed pile, four bits a card, rank + 1; sorted, the lowest rank in the lowest bits.
+CARD_BITS = PILE_BITS
+CARD_MASK = PILE_MASK
 
-
-class Position(NamedTuple):
-    """Where the play stands. Pairs are by role, pone first.
-
-    Attributes:
-        turn: PONE or DEALER, who has a card that fits; NOBODY when the play is over.
-        last: who laid the last card of this count, NOBODY before its first.
-        passed: whether the other said go in this count.
-        count: 0..30.
-        pile: cards of this count, four bits each, rank + 1, the last in the lowest bits.
-        hands: packed ranks still held.
-        laid: packed ranks laid in this deal.
-        denied: gos proved that no card of this value or less is held.
-    """
-
-    turn: int
-    last: int
-    passed: bool
-    count: int
-    pile: int
-    hands: tuple[int, int]
-    laid: tuple[int, int]
-    denied: tuple[int, int]
+# Where the play stands. Pairs are by role, pone first.
+POSITION = np.dtype(
+    [
+        ("turn", "i8"),  # PONE or DEALER, who has a card that fits; NOBODY when the play is over
+        ("count", "i8"),  # 0..30
+        ("pile", "i8"),  # packed ranks of this count, the last card lowest
+        ("hand", "i8", (2,)),  # packed ranks still held
+        ("laid", "i8", (2,)),  # packed ranks laid in this deal
+        ("denied", "i8", (2,)),  # gos proved that no card of this value or less is held
+        ("passed", "i8"),  # 1 when the other said go in this count
+    ]
+)
 
 
 @njit(cache=True)
-def opening(pone_hand, dealer_hand):
-    """The position before the pone's lead, from two packed hands."""
-    zero = np.int64(0)
-    hands = (np.int64(pone_hand), np.int64(dealer_hand))
-    return Position(np.int64(PONE), np.int64(NOBODY), False, zero, zero, hands, (zero, zero), (zero, zero))
+def write_opening(s, pone_hand, dealer_hand):
+    """Make `s` the position before the pone's lead, from two packed hands."""
+    s.turn = PONE
+    s.count = 0
+    s.pile = 0
+    s.hand[PONE] = pone_hand
+    s.hand[DEALER] = dealer_hand
+    s.laid[:] = 0
+    s.denied[:] = 0
+    s.passed = 0
 
 
 @njit(cache=True)
@@ -109,12 +102,12 @@ def choices(s):
     Returns:
         places: four bits each, the place in his hand of the first card of each rank that fits,
             lowest rank in the lowest bits.
-        m: how many.
+        m: how many, at least one while the play goes on.
     """
-    hand = s.hands[s.turn]
+    hand = s.hand[s.turn]
     places = np.int64(0)
     m = np.int64(0)
-    before = -1
+    before = np.int64(-1)
     for k in range(HAND_CARDS):
         rank = rank_at(hand, k)
         if rank < 0 or pip_of(rank) > MAX_COUNT - s.count:
@@ -127,71 +120,75 @@ def choices(s):
 
 
 @njit(cache=True, inline="always")
+def place_at(places, a):
+    """The a-th place of those `choices` gives."""
+    return places >> (CARD_BITS * a) & CARD_MASK
+
+
+@njit(cache=True, inline="always")
 def fits(hand, count):
     """Whether the lowest card of a packed hand can be laid on the count."""
     return hand != 0 and pip_of(rank_at(hand, 0)) <= MAX_COUNT - count
 
 
-@njit(cache=True, inline="always")
-def for_role(role, points):
-    """Points of a role as the pone's net."""
+@njit(cache=True)
+def step(s, k, after):
+    """Lay the k-th card of the player to move in `s`; `after` becomes the next position with a move.
+
+    Returns:
+        The pone's net points up to there, go and last card among them.
+    """
+    role, other = s.turn, 1 - s.turn
+    rank = rank_at(s.hand[role], k)
+    after.count = s.count + pip_of(rank)
+    after.pile = s.pile << CARD_BITS | (rank + 1)
+    after.hand[role] = without(s.hand[role], k)
+    after.hand[other] = s.hand[other]
+    after.laid[role] = with_rank(s.laid[role], rank)
+    after.laid[other] = s.laid[other]
+    after.denied[role] = s.denied[role]
+    after.denied[other] = s.denied[other]
+    after.passed = s.passed
+    points = pile_points(after.pile, after.count) + pass_turn(after, role, other)
     return points if role == PONE else -points
 
 
+@njit(cache=True)
+def pass_turn(s, role, other):
+    """Find who moves after `role` has laid a card; returns what closing the count pegs to him."""
+    if s.hand[role] == 0 and s.hand[other] == 0:
+        s.turn = NOBODY
+        return GO_POINTS if s.count < MAX_COUNT else 0
+    if s.count == MAX_COUNT:
+        begin_count(s, role, other)
+        return 0
+    if s.hand[other] != 0 and not s.passed:
+        if fits(s.hand[other], s.count):
+            s.turn = other
+            return 0
+        deny(s, other)
+        s.passed = 1
+    if fits(s.hand[role], s.count):
+        s.turn = role
+        return 0
+    deny(s, role)
+    begin_count(s, role, other)
+    return GO_POINTS
+
+
 @njit(cache=True, inline="always")
-def replaced(pair, role, value):
-    """A pair with one role's value changed."""
-    return (value, pair[1]) if role == PONE else (pair[0], value)
+def deny(s, role):
+    """Everybody now knows that he holds no card that fits under 31."""
+    s.denied[role] = max(s.denied[role], MAX_COUNT - s.count)
 
 
 @njit(cache=True)
-def laid_points(s, rank, scratch):
-    """What laying a card of this rank pegs by itself. `scratch` is int8[8]."""
-    n = size_of(s.pile)
-    for i in range(n):
-        scratch[n - 1 - i] = rank_at(s.pile, i)
-    scratch[n] = rank
-    return peg_points(scratch, n + 1, s.count + pip_of(rank))
-
-
-@njit(cache=True)
-def step(s, k, scratch):
-    """Lay the k-th card of the player to move and go on to the next card anyone can lay.
-
-    Returns:
-        The pone's net points up to there, go and last card among them, and the new position.
-    """
-    role, other = s.turn, 1 - s.turn
-    rank = rank_at(s.hands[role], k)
-    count = s.count + pip_of(rank)
-    points = laid_points(s, rank, scratch)
-    hands = replaced(s.hands, role, without(s.hands[role], k))
-    laid = replaced(s.laid, role, with_rank(s.laid[role], rank))
-    if hands[PONE] == 0 and hands[DEALER] == 0:
-        points += GO_POINTS if count < MAX_COUNT else 0
-        over = Position(np.int64(NOBODY), role, False, count, np.int64(0), hands, laid, s.denied)
-        return for_role(role, points), over
-    if count == MAX_COUNT:
-        return for_role(role, points), new_count(role, hands, laid, s.denied)
-    pile = s.pile << CARD_BITS | (rank + 1)
-    passed = s.passed
-    denied = s.denied
-    if not passed and hands[other] != 0:
-        if fits(hands[other], count):
-            return for_role(role, points), Position(other, role, False, count, pile, hands, laid, denied)
-        passed = True
-        denied = replaced(denied, other, max(denied[other], MAX_COUNT - count))
-    if fits(hands[role], count):
-        return for_role(role, points), Position(role, role, passed, count, pile, hands, laid, denied)
-    denied = replaced(denied, role, max(denied[role], MAX_COUNT - count))
-    return for_role(role, points + GO_POINTS), new_count(role, hands, laid, denied)
-
-
-@njit(cache=True)
-def new_count(last, hands, laid, denied):
-    """The next count's beginning: the lead goes to the other of who laid last, if he has cards."""
-    turn = 1 - last if hands[1 - last] != 0 else last
-    return Position(turn, np.int64(NOBODY), False, np.int64(0), np.int64(0), hands, laid, denied)
+def begin_count(s, last, other):
+    """The next count: the lead goes to the other of who laid last, if he has cards."""
+    s.turn = other if s.hand[other] != 0 else last
+    s.count = 0
+    s.pile = 0
+    s.passed = 0
 
 
 @njit(cache=True)
@@ -246,10 +243,11 @@ def key_of(s):
     Only for positions with a choice against hidden cards: at most five cards lie then.
     """
     role, other = s.turn, 1 - s.turn
-    left = size_of(s.hands[PONE]) + size_of(s.hands[DEALER])
-    tail = live_tail(s.pile, s.count, left) if s.pile else np.int64(0)
-    key = s.hands[role] | s.laid[other] << 16 | tail << 28 | s.count << 48
-    key |= s.denied[other] << 53 | np.int64(s.passed) << 57 | role << 58 | np.int64(1) << 59
+    tail = np.int64(0)
+    if s.pile:
+        tail = live_tail(s.pile, s.count, size_of(s.hand[PONE]) + size_of(s.hand[DEALER]))
+    key = s.hand[role] | s.laid[other] << 16 | tail << 28 | s.count << 48
+    key |= s.denied[other] << 53 | s.passed << 57 | role << 58 | np.int64(1) << 59
     return np.uint64(key)
 
 

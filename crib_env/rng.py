@@ -19,6 +19,7 @@ _MIX_B = np.uint64(0x94D049BB133111EB)
 _GAME_STEP = np.uint64(0xD1B54A32D192ED03)  # odd, so distinct games and deals get distinct keys
 _DEAL_STEP = np.uint64(0x8CB92BA72F3D8DD7)
 _S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+_TO_UNIT = 2.0**-32
 _FIRST_DEALER = -1  # the stream, among a game's deals, that the first dealer is drawn from
 
 
@@ -81,3 +82,10 @@ def first_dealer(seed, game, players):
     """Seat that deals first: even chances, from a stream of its own."""
     draw = stream_key(seed, game, _FIRST_DEALER) >> _S32
     return np.int64((draw * np.uint64(players)) >> _S32)
+
+
+@njit(cache=True)
+def draw_unit(w):
+    """A number in [0, 1), 32 bits of it; `w` is a record whose field `chance` is the state and moves on."""
+    w.chance += _GAMMA
+    return np.float64(mix64(w.chance) >> _S32) * _TO_UNIT

@@ -22,6 +22,9 @@ from crib_env.rules import (
     THIRTY_ONE_POINTS,
 )
 
+PILE_BITS = 4  # a packed pile has four bits a card
+PILE_MASK = 15
+
 
 def show_points(hand: Sequence[int], starter: int, is_crib: bool) -> int:
     """Points a hand or crib earns at the show.
@@ -135,47 +138,57 @@ def peg_points(ranks, n, count):
 
     Args:
         ranks: ranks of the cards since the count was last reset, oldest first; the first `n` count.
-        n: how many cards lie there, at least 1.
+        n: how many cards lie there, 1..13.
         count: their counting values added up, 1..31.
     Returns:
         Points, 0..14. Go and last card are the engine's: they need to know who can still play.
     Source: ACC rules 7; each item a card completes is paid.
     """
-    points = 0
-    if count == FIFTEEN:
-        points += FIFTEEN_POINTS
-    elif count == MAX_COUNT:
-        points += THIRTY_ONE_POINTS
-    return points + tail_pair_points(ranks, n) + tail_run_points(ranks, n)
+    pile = np.int64(0)
+    for i in range(n):
+        pile = pile << PILE_BITS | (ranks[i] + 1)
+    return pile_points(pile, count)
 
 
 @njit(cache=True)
-def tail_pair_points(ranks, n):
+def pile_points(pile, count):
+    """`peg_points` for a pile packed into one integer: four bits a card, rank + 1, the last lowest."""
+    points = 0
+    if count == FIFTEEN:
+        points = FIFTEEN_POINTS
+    elif count == MAX_COUNT:
+        points = THIRTY_ONE_POINTS
+    if pile & PILE_MASK == pile >> PILE_BITS & PILE_MASK:
+        return points + tail_pair_points(pile)  # and no run: a rank twice spoils it
+    return points + tail_run_points(pile)
+
+
+@njit(cache=True)
+def tail_pair_points(pile):
     """2, 6 or 12 for two, three or four equal ranks at the end."""
+    last = pile & PILE_MASK
     alike = 1
-    while alike < n and ranks[n - 1 - alike] == ranks[n - 1]:
+    while pile >> (PILE_BITS * alike) & PILE_MASK == last:
         alike += 1
     return PAIR_POINTS * (alike * (alike - 1) // 2)
 
 
 @njit(cache=True)
-def tail_run_points(ranks, n):
+def tail_run_points(pile):
     """The largest k >= 3 such that the last k cards are k different neighbouring ranks."""
-    if n < MIN_RUN:
-        return 0
-    seen = 0
-    low = ranks[n - 1]
-    high = low
+    card = pile & PILE_MASK
+    seen = np.int64(1) << card
+    low, high = card, card
     best = 0
-    for k in range(1, n + 1):
-        rank = ranks[n - k]
-        if seen >> rank & 1:
-            break  # a rank twice spoils every longer tail
-        seen |= 1 << rank
-        low = min(low, rank)
-        high = max(high, rank)
-        if high - low >= n:
-            break  # too far apart for n cards to fill
+    k = 1
+    while True:
+        pile >>= PILE_BITS
+        card = pile & PILE_MASK
+        if card == 0 or seen >> card & 1:
+            return best  # the pile is at its end, or a rank twice spoils every longer tail
+        seen |= np.int64(1) << card
+        low = min(low, card)
+        high = max(high, card)
+        k += 1
         if high - low == k - 1 and k >= MIN_RUN:
             best = k
-    return best

@@ -5,21 +5,23 @@ import pytest
 
 from agents.pegging import (
     CARD_BITS,
-    CARD_MASK,
     DEALER,
+    MAX_LINE,
     NOBODY,
     PONE,
+    POSITION,
     all_hands,
     choices,
     hand_numbers,
     live_tail,
-    opening,
     pack,
+    place_at,
     rank_at,
     size_of,
     step,
     with_rank,
     without,
+    write_opening,
 )
 from crib_env import Game
 from crib_env.actions import FIRST_PLAY, GO
@@ -47,7 +49,7 @@ def test_packing_keeps_ranks_sorted():
         fewer = without(packed, k)
         assert ranks_of(fewer) == ranks[:k] + ranks[k + 1 :]
         added = int(rng.integers(13))
-        assert ranks_of(with_rank(fewer, added)) == sorted(ranks_of(fewer) + [added])
+        assert ranks_of(with_rank(fewer, added)) == sorted([*ranks_of(fewer), added])
 
 
 def test_every_hand_has_its_number():
@@ -57,36 +59,42 @@ def test_every_hand_has_its_number():
     assert (hand_numbers()[hands] == np.arange(1820)).all()
 
 
-def walk(s, scratch, pone):
-    """Number of ways to play on, and the pone's net points summed over them."""
-    if s.turn == NOBODY:
+def opening(pone, dealer):
+    """A line of positions that starts with the pone's lead."""
+    line = np.zeros(MAX_LINE, dtype=POSITION).view(np.recarray)
+    write_opening(line[0], pone, dealer)
+    return line
+
+
+def walk(line, d, pone):
+    """Number of ways to play on from line[d], and the pone's net points summed over them."""
+    if line[d].turn == NOBODY:
         return 1, pone
-    places, m = choices(s)
+    places, m = choices(line[d])
     ways = total = 0
     for a in range(m):
-        net, after = step(s, places >> (CARD_BITS * a) & CARD_MASK, scratch)
-        w, t = walk(after, scratch, pone + net)
+        net = step(line[d], place_at(places, a), line[d + 1])
+        w, t = walk(line, d + 1, pone + net)
         ways, total = ways + w, total + t
     return ways, total
 
 
 def test_every_way_to_play_two_hands():
     """Published: 416 ways; summed over them the dealer pegs 1,488 and the pone 994."""
-    assert walk(opening(hand("6J47"), hand("5426")), np.zeros(8, np.int8), 0) == (416, 994 - 1488)
+    assert walk(opening(hand("6J47"), hand("5426")), 0, 0) == (416, 994 - 1488)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_play_in_ranks_is_the_engines(seed):
     """100 random deals: same player to move, same choices, same count, same points."""
     rng = np.random.default_rng(seed)
-    scratch = np.zeros(8, np.int8)
     for _ in range(100):
         cards = [int(c) for c in rng.permutation(52)[:13]]
         hands = [sorted(cards[:4]), sorted(cards[4:8])]
         texts = [[card_text(c) for c in part] for part in (*hands, cards[8:12])]
         g = Game.from_deal(dealer=DEALER, hands=texts[:2], crib=texts[2], starter=card_text(cards[12]), scores=[0, 0])
-        s = opening(*(pack(np.array([rank_of(c) for c in h]), 4) for h in hands))
-        net = 0
+        line = opening(*(pack(np.array([rank_of(c) for c in h]), 4) for h in hands))
+        s, net, d = line[0], 0, 0
         while g.phase == "play":
             legal = g.legal_actions()
             if legal == [GO]:
@@ -94,13 +102,14 @@ def test_the_play_in_ranks_is_the_engines(seed):
                 continue
             by_rank = {rank_of(hands[g.to_act][a - FIRST_PLAY]): a for a in legal}
             places, m = choices(s)
-            found = [places >> (CARD_BITS * a) & CARD_MASK for a in range(m)]
+            found = [place_at(places, a) for a in range(m)]
             assert (g.to_act, g.count) == (s.turn, s.count)
-            assert sorted(by_rank) == [rank_at(s.hands[s.turn], k) for k in found]
+            assert sorted(by_rank) == [rank_at(s.hand[s.turn], k) for k in found]
             place = found[int(rng.integers(m))]
-            g.push(by_rank[rank_at(s.hands[s.turn], place)])
-            points, s = step(s, place, scratch)
-            net += points
+            g.push(by_rank[rank_at(s.hand[s.turn], place)])
+            net += step(line[d], place, line[d + 1])
+            d += 1
+            s = line[d]
         told = [e for e in g.events if e["phase"] in ("play", "go", "last")]
         assert net == sum(e["points"] if e["seat"] == PONE else -e["points"] for e in told)
         assert s.turn == NOBODY
@@ -122,7 +131,7 @@ def test_what_a_tail_leaves_out_never_scores(seed):
         for rank in pile:
             packed = packed << CARD_BITS | (rank + 1)
         left = 3
-        tail = [r for r in reversed(ranks_of(live_tail(packed, count, left)))]
+        tail = list(reversed(ranks_of(live_tail(packed, count, left))))
         assert tail == pile[len(pile) - len(tail) :]
         for _ in range(20):
             more, total = [], count

@@ -1,0 +1,158 @@
+"""The solved play: what `python -m training.solve_play` found, compact on disk, a hash table in memory.
+
+A strategy says for every information set of the play (`pegging.key_of`) how often each of the
+cards that fit is laid. On disk the keys are sorted and stored as differences, the chances in
+eighths, both compressed: about two bytes an information set.
+May import: crib_env, agents.pegging, agents.files.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+from agents.files import write_atomically
+from agents.pegging import MAX_CHOICES, key_of
+from crib_env.rng import draw_unit, mix64
+
+FORMAT = 1
+PARTS = 8  # chances are stored in eighths
+# One information set in memory; a strategy is an array of them, its length a power of two.
+ENTRY = np.dtype([("key", "u8"), ("chance", "f4", (MAX_CHOICES,))])  # key 0 where there is none
+# Every way to share eight eighths among four choices: uint8[165, 4]; a stored byte is a place here.
+SHARES = np.array([s for s in product(range(PARTS + 1), repeat=MAX_CHOICES) if sum(s) == PARTS], dtype=np.uint8)
+
+
+@njit(cache=True)
+def chances_at(strategy, s, m, chances):
+    """Write the chances of the m choices at a position; False, and even chances, if it is not known.
+
+    Args:
+        strategy: ENTRY[2**k].
+        s: POSITION record with a choice against hidden cards.
+        m: number of choices.
+        chances: float[>= m], written.
+    """
+    e = strategy[place_of_key(strategy, key_of(s))]
+    if e.key == 0:
+        for a in range(m):
+            chances[a] = 1.0 / m
+        return False
+    for a in range(m):
+        chances[a] = e.chance[a]
+    return True
+
+
+@njit(cache=True)
+def place_of_key(strategy, key):
+    """Where the key stands, or the free place where it would."""
+    mask = np.uint64(len(strategy) - 1)
+    i = mix64(key) & mask
+    while strategy[i].key != key and strategy[i].key != 0:
+        i = (i + np.uint64(1)) & mask
+    return np.int64(i)
+
+
+@njit(cache=True)
+def draw_choice(chances, m, w):
+    """One of m choices, drawn by its chance; `w.chance` is the generator's state."""
+    x = draw_unit(w)
+    a = 0
+    while a < m - 1 and x >= chances[a]:
+        x -= chances[a]
+        a += 1
+    return a
+
+
+def make_strategy(keys: np.ndarray, chances: np.ndarray) -> np.ndarray:
+    """The hash table of some information sets.
+
+    Args:
+        keys: uint64[N], distinct.
+        chances: float32[N, 4], rows summing to one.
+    Returns:
+        ENTRY[2**k], at most seven in ten in use.
+    """
+    size = 1 << max(4, int(len(keys) / 0.7).bit_length())
+    strategy = np.zeros(size, dtype=ENTRY)
+    _fill(strategy, keys, np.ascontiguousarray(chances, dtype=np.float32))
+    return strategy
+
+
+@njit(cache=True)
+def _fill(strategy, keys, chances):
+    for i in range(len(keys)):
+        e = strategy[place_of_key(strategy, keys[i])]
+        e.key = keys[i]
+        e.chance[:] = chances[i]
+
+
+def in_eighths(chances: np.ndarray, least: float) -> np.ndarray:
+    """Chances rounded to eighths as bytes: uint8[N], places in SHARES.
+
+    Args:
+        chances: float[N, 4], rows summing to one.
+        least: smaller chances are dropped, unless none would be left, and the rest scaled up.
+    """
+    top = chances.max(axis=1, keepdims=True)
+    kept = np.where((chances >= least) | (chances == top), chances, 0)
+    kept = kept / kept.sum(axis=1, keepdims=True) * PARTS
+    parts = np.floor(kept).astype(np.int64)
+    # Largest remainders take what rounding down left over.
+    for _ in range(MAX_CHOICES):
+        short = parts.sum(axis=1) < PARTS
+        best = np.argmax(kept - parts, axis=1)
+        parts[short, best[short]] += 1
+    radix = (PARTS + 1) ** np.arange(MAX_CHOICES)[::-1]
+    number = np.full((PARTS + 1) ** MAX_CHOICES, -1, dtype=np.int16)
+    number[SHARES.astype(np.int64) @ radix] = np.arange(len(SHARES))
+    return number[parts @ radix].astype(np.uint8)
+
+
+def save_play(path: Path, keys: np.ndarray, codes: np.ndarray) -> None:
+    """Write a strategy's file.
+
+    Args:
+        path: where to.
+        keys: uint64[N], any order.
+        codes: uint8[N], see `in_eighths`.
+    """
+    order = np.argsort(keys)
+    buffer = io.BytesIO()
+    buffer.write(np.array([FORMAT, len(keys)], dtype="<u8").tobytes())
+    steps = np.diff(keys[order], prepend=np.uint64(0)).astype("<u8")
+    # Byte by byte in columns: the high bytes of most steps are zero.
+    buffer.write(np.ascontiguousarray(steps.view(np.uint8).reshape(-1, 8).T).tobytes())
+    buffer.write(codes[order].tobytes())
+    packed = lzma.compress(buffer.getvalue(), preset=6)
+    write_atomically(path, lambda file: _write(file, packed))
+
+
+def _write(file: str, data: bytes) -> None:
+    Path(file).write_bytes(data)
+
+
+def load_play(data: bytes, source: str) -> tuple[np.ndarray, np.ndarray]:
+    """Keys uint64[N] and codes uint8[N] from the bytes of a file.
+
+    Raises:
+        ValueError: not such a file, or of another format; names `source`.
+    """
+    try:
+        raw = lzma.decompress(data)
+        version, n = (int(x) for x in np.frombuffer(raw, dtype="<u8", count=2))
+        body = np.frombuffer(raw, dtype=np.uint8, offset=16)
+    except (lzma.LZMAError, ValueError) as error:
+        raise ValueError(
+            f"{source} is no solved play ({error}): make it again with python -m training.solve_play"
+        ) from None
+    if version != FORMAT or len(body) != 9 * n:
+        raise ValueError(f"{source} has format {version} or is cut short; this code reads format {FORMAT}: "
+                         "make it again with python -m training.solve_play")  # fmt: skip
+    steps = np.ascontiguousarray(body[: 8 * n].reshape(8, n).T).view("<u8").ravel()
+    return np.cumsum(steps, dtype=np.uint64), body[8 * n :]
