@@ -34,6 +34,7 @@ MIN_RUN = 3
 HAND_CARDS = 4  # kept by each player; also the size of the crib
 SKUNK_SCORE = 90  # a loser at or below this is skunked, at 121 [ACC 1.6]
 DOUBLE_SKUNK_SCORE = 60
+TRIPLE_SKUNK_SCORE = 30  # counted in free play only
 LURCH_SCORE = 30  # the half-way line of the 61-point game
 
 MAX_PLAYERS = 4
