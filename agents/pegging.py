@@ -12,9 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from crib_env.cards import N_RANKS, pip_of
+from crib_env.cards import N_RANKS, pip_of, rank_of
 from crib_env.rules import GO_POINTS, HAND_CARDS, MAX_COUNT
 from crib_env.scoring import PILE_BITS, PILE_MASK, pile_points
+from crib_env.state import GO_CARD, LOG_SEAT
 
 PONE, DEALER = 0, 1
 NOBODY = -1  # to play: all cards are down
@@ -207,7 +208,7 @@ def live_tail(pile, count, cards_left):
     room = MAX_COUNT - count
     seen = np.int64(0)
     length = 0
-    live = np.int64(1)
+    live = 1
     low, high = last, last
     while True:
         card = pile >> (CARD_BITS * length) & CARD_MASK
@@ -276,3 +277,49 @@ def hand_numbers() -> np.ndarray:
     numbers = np.full(1 << (CARD_BITS * HAND_CARDS), -1, dtype=np.int16)
     numbers[all_hands()] = np.arange(N_HANDS)
     return numbers
+
+
+@njit(cache=True)
+def write_position(view, their_hand, s):
+    """Make `s` the position a seat sees in the play when it is to act, the other holding `their_hand`."""
+    role = DEALER if view.dealer == 0 else PONE
+    other = 1 - role
+    s.turn = role
+    s.count = view.count
+    s.pile = np.int64(0)
+    for i in range(view.n_pile):
+        s.pile = s.pile << CARD_BITS | (view.pile[i] + 1)
+    s.hand[role] = hand_left(view)
+    s.hand[other] = their_hand
+    s.laid[:] = 0
+    for i in range(view.n_log):
+        card = view.log[i] % LOG_SEAT
+        if card != GO_CARD:
+            who = role if view.log[i] < LOG_SEAT else other
+            s.laid[who] = with_rank(s.laid[who], np.int64(rank_of(card)))
+    s.denied[role] = view.denied[0]
+    s.denied[other] = view.denied[1]
+    s.passed = view.said_go >> 1 & 1
+
+
+@njit(cache=True)
+def hand_left(view):
+    """The packed ranks a seat still holds."""
+    hand = np.int64(0)
+    n = 0
+    for k in range(HAND_CARDS):
+        if not view.laid >> k & 1:
+            hand |= np.int64(rank_of(view.kept[k]) + 1) << (CARD_BITS * n)
+            n += 1
+    return hand
+
+
+@njit(cache=True)
+def kept_place(view, place):
+    """Which of the four kept cards is the place-th of those still held."""
+    for k in range(HAND_CARDS):
+        if not view.laid >> k & 1:
+            if place == 0:
+                return k
+            place -= 1
+    return -1

@@ -13,10 +13,18 @@ from agents.greedy import GreedyAgent
 from agents.heuristic import HeuristicAgent
 from agents.random_agent import RandomAgent
 
+
+def _expert() -> Agent:
+    from agents.expert import ExpertAgent  # noqa: PLC0415  (its tables are large, and regenerated as modules)
+
+    return ExpertAgent()
+
+
 _MAKERS: dict[str, Callable[[], Agent]] = {
     "random": RandomAgent,
     "greedy": GreedyAgent,
     "heuristic": HeuristicAgent,
+    "expert": _expert,
 }
 SCRIPTED = tuple(_MAKERS)  # weakest to strongest
 

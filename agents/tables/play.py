@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import io
 import lzma
+import os
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from agents.files import write_atomically
 from agents.pegging import MAX_CHOICES, key_of
 from crib_env.rng import draw_unit, mix64
 
+PLAY_FILE = "solved_play.xz"
 FORMAT = 1
 PARTS = 8  # chances are stored in eighths
 # One information set in memory; a strategy is an array of them, its length a power of two.
@@ -156,3 +159,21 @@ def load_play(data: bytes, source: str) -> tuple[np.ndarray, np.ndarray]:
                          "make it again with python -m training.solve_play")  # fmt: skip
     steps = np.ascontiguousarray(body[: 8 * n].reshape(8, n).T).view("<u8").ravel()
     return np.cumsum(steps, dtype=np.uint64), body[8 * n :]
+
+
+@lru_cache(maxsize=1)
+def solved_play() -> np.ndarray:
+    """The solved play that comes with the package, or the user's own: ENTRY[2**k], read-only.
+
+    `CRIB_SOLVED_PLAY` in the environment may name another file.
+    """
+    named = os.environ.get("CRIB_SOLVED_PLAY")
+    source = Path(named) if named else Path(__file__).with_name(PLAY_FILE)
+    try:
+        data = source.read_bytes()
+    except OSError as error:
+        raise ValueError(f"no solved play at {source} ({error}): make one with python -m training.solve_play") from None
+    keys, codes = load_play(data, str(source))
+    strategy = make_strategy(keys, SHARES[codes] / np.float32(PARTS))
+    strategy.setflags(write=False)
+    return strategy
