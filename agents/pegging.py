@@ -206,7 +206,7 @@ def live_tail(pile, count, cards_left):
         return pile & ((1 << (CARD_BITS * alike)) - 1)
     room = MAX_COUNT - count
     seen = np.int64(0)
-    length = 0
+    length = np.int64(0)
     live = np.int64(1)
     low, high = last, last
     while True:
