@@ -400,7 +400,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         keys, codes = load_play(args.strategy.read_bytes(), str(args.strategy))
         prior = kept_prior(crib_table(), np.zeros((2, N_HANDS), np.float32), PRIOR_DEALS, PRIOR_SEED)
-        found = exploitability(make_strategy(keys, SHARES[codes] / PARTS), prior, args.hands, args.seed, sys.stdout.isatty())
+        strategy = make_strategy(keys, SHARES[codes] / PARTS)
+        found = exploitability(strategy, prior, args.hands, args.seed, progress=sys.stdout.isatty())
         show(found)
         if args.json:
             write_text(args.json, json.dumps(asdict(found), indent=1))
