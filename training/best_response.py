@@ -45,7 +45,7 @@ from agents.pegging import (
     write_opening,
 )
 from agents.tables.deal import DEAL_FILE, deal_tables, load_tables
-from agents.tables.play import PARTS, SHARES, chances_at, load_play, make_strategy
+from agents.tables.play import chances_at, solved_play
 from crib_env.cards import N_RANKS
 from training.cfr import ROW, new_walk, walk
 
@@ -398,9 +398,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     args = parser.parse_args(argv)
     try:
-        keys, codes = load_play(args.strategy.read_bytes(), str(args.strategy))
+        strategy = solved_play(args.strategy)
         prior = read_prior(args.strategy.with_name(DEAL_FILE))
-        strategy = make_strategy(keys, SHARES[codes] / PARTS)
         found = exploitability(strategy, prior, args.hands, args.seed, progress=sys.stdout.isatty())
         show(found)
         if args.json:

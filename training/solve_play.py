@@ -5,7 +5,7 @@ both sides discard by hand and crib alone; after each the pegging value of every
 the strategy found so far, cribs and hands settle with it (`agents.tables.deal`), and the next
 round's hands are kept that way: an approximate equilibrium of the whole deal in points.
 
-Goes on from where it was stopped, in the same folder. May import: crib_env, agents, cfr.
+Goes on from where it was stopped, in the same folder. May import: crib_env, agents, cfr, best_response.
 """
 
 from __future__ import annotations
@@ -23,19 +23,24 @@ from platformdirs import user_cache_path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from agents.files import write_atomically
+from agents.discards import kept_odds
+from agents.files import write_atomically, write_text
 from agents.pegging import N_HANDS, hand_numbers
 from agents.tables.deal import DEAL_FILE, MOST_PEGGED, MOST_SHOWN, DealTables, save_tables, settle
-from agents.tables.play import PARTS, PLAY_FILE, SHARES, in_eighths, make_strategy, save_play
+from agents.tables.play import PLAY_FILE, in_eighths, save_play, strategy_of
+from crib_env.game import check_whole
 from crib_env.rng import to_uint64
 from crib_env.values import crib_table
+from training.best_response import exploitability
 from training.cfr import ROW, average_strategy, learn, move_rows, new_walk
 
 PROGRAM = "python -m training.solve_play"
 STATE_FILE = "state.npz"
+REPORT_FILE = "convergence.csv"
 STRETCH = 20_000  # deals between looks at the clock and the keyboard
+PRIOR_DEALS = 200_000  # to know how often hands are kept
 LEAST_WEIGHT = 5.0  # of an information set in the average; what was met less often is left to search
-LEAST_CHANCE = 0.15  # smaller ones are what is left of early errors
+LEAST_CHANCE = 0.25  # smaller ones are what is left of early errors, see METHODS
 console = Console(stderr=True)
 
 
@@ -83,11 +88,6 @@ class Solver:
         if (folder / STATE_FILE).exists():
             self._load()
 
-    @property
-    def round(self) -> int:
-        """The round to go on with, from 0; `settings.rounds` when all are done."""
-        return self.deals // self.settings.deals
-
     def learn(self, n: int) -> None:
         """Walk the next n deals."""
         end = self.deals + n
@@ -101,13 +101,16 @@ class Solver:
                 move_rows(self.rows, larger)
                 self.rows = larger
 
+    def strategy(self) -> tuple[np.ndarray, np.ndarray]:
+        """The average strategy as it is stored: keys uint64[N] and codes uint8[N], see `tables.play`."""
+        keys, chances = average_strategy(self.rows, LEAST_WEIGHT)
+        return keys, in_eighths(chances, LEAST_CHANCE)
+
     def close_round(self) -> DealTables:
         """Write the strategy, settle the deal's tables with it, and take the next round's discards from them."""
-        keys, chances = average_strategy(self.rows, LEAST_WEIGHT)
-        codes = in_eighths(chances, LEAST_CHANCE)
+        keys, codes = self.strategy()
         save_play(self.folder / PLAY_FILE, keys, codes)
-        strategy = make_strategy(keys, SHARES[codes] / np.float32(PARTS))
-        tables = settle(strategy, self.settings.seed)
+        tables = settle(strategy_of(keys, codes), self.settings.seed)
         save_tables(tables, self.folder / DEAL_FILE)
         self.crib, self.peg = tables.crib, tables.peg
         return tables
@@ -145,8 +148,16 @@ class Solver:
         move_rows(used, self.rows)
 
 
-def solve(settings: Settings, folder: Path, save_every: float = 180.0) -> None:
-    """Run all rounds, saving on the way; stopped by Ctrl-C it saves first."""
+def solve(settings: Settings, folder: Path, hands: int, report_every: int, save_every: float = 180.0) -> None:
+    """Run all rounds, saving on the way; stopped by Ctrl-C it saves first.
+
+    Args:
+        settings: what to solve.
+        folder: where state and results go.
+        hands: drawn in each role to measure convergence; 0 leaves it out.
+        report_every: deals between measurements.
+        save_every: seconds between saves.
+    """
     solver = Solver(settings, folder)
     total = settings.rounds * settings.deals
     saved_at = time.monotonic()
@@ -157,11 +168,15 @@ def solve(settings: Settings, folder: Path, save_every: float = 180.0) -> None:
         try:
             while solver.deals < total:
                 left = settings.deals - solver.deals % settings.deals
-                solver.learn(min(STRETCH, left))
+                n = min(STRETCH, left, report_every - solver.deals % report_every)
+                solver.learn(n)
                 progress.update(task, completed=solver.deals, description=describe(solver))
-                if left <= STRETCH:
+                measured = solver.deals % report_every == 0 or n == left
+                if hands and measured:
+                    report(solver, hands)
+                if n == left:
                     report_round(solver, solver.close_round())
-                if left <= STRETCH or time.monotonic() - saved_at > save_every:
+                if measured or time.monotonic() - saved_at > save_every:
                     solver.save()
                     saved_at = time.monotonic()
         except KeyboardInterrupt:
@@ -170,9 +185,25 @@ def solve(settings: Settings, folder: Path, save_every: float = 180.0) -> None:
     console.print(f"solved: {folder / PLAY_FILE} and {DEAL_FILE} beside it", soft_wrap=True)
 
 
+def report(solver: Solver, hands: int) -> None:
+    """Measure what a perfect opponent would gain, tell it and add it to the folder's table."""
+    kept = kept_odds(solver.crib, solver.peg, PRIOR_DEALS, solver.settings.seed)
+    found = exploitability(strategy_of(*solver.strategy()), kept, hands, solver.settings.seed)
+    sets = int(solver.walk["filled"][0])
+    console.print(
+        f"{solver.deals:,} deals, {sets:,} information sets: a perfect opponent gains {found.gain:.3f} +- "
+        f"{1.96 * found.error:.3f} points in two deals",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+    path = solver.folder / REPORT_FILE
+    told = path.read_text(encoding="utf-8") if path.exists() else "deals,information_sets,gain,standard_error\n"
+    write_text(path, f"{told}{solver.deals},{sets},{found.gain:.5f},{found.error:.5f}\n")
+
+
 def describe(solver: Solver) -> str:
     """Where the solver is, in a few words."""
-    return f"round {solver.deals // solver.settings.deals + 1}, {int(solver.walk['filled'][0]):,} sets"
+    round_number = (solver.deals - 1) // solver.settings.deals + 1
+    return f"round {round_number}, {int(solver.walk['filled'][0]):,} sets"
 
 
 def report_round(solver: Solver, tables: DealTables) -> None:
@@ -181,7 +212,7 @@ def report_round(solver: Solver, tables: DealTables) -> None:
     pegged = [float((tables.kept[role] * means[0][role]).sum()) for role in range(2)]
     shown = tables.hand_odds @ np.arange(MOST_SHOWN)
     console.print(
-        f"round {solver.round}: {solver.deals:,} deals, {int(solver.walk['filled'][0]):,} information sets; "
+        f"{describe(solver)}: "
         f"a deal pegs pone {pegged[0]:.2f}, dealer {pegged[1]:.2f}, hands {shown[0]:.2f}, {shown[1]:.2f}",
         highlight=False,
     )
@@ -196,6 +227,10 @@ def read_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=default.seed, help="decides the cards and every draw")
     parser.add_argument("--out", type=Path, default=user_cache_path("crib-env") / "solved_play", metavar="FOLDER",
                         help="where state and results go (default: the user's cache)")  # fmt: skip
+    parser.add_argument(
+        "--hands", type=int, default=60, help="hands in each role that convergence is measured on, 0 for none"
+    )
+    parser.add_argument("--report-every", type=int, default=2_000_000, metavar="DEALS", help="how often it is measured")
     return parser.parse_args(argv)
 
 
@@ -203,7 +238,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The command; its exit status."""
     args = read_arguments(argv)
     try:
-        solve(Settings(args.rounds, args.deals, args.seed), args.out)
+        check_whole("--hands", args.hands, 10_000)
+        if args.report_every < 1:
+            raise ValueError(f"--report-every {args.report_every}: allowed are whole numbers from 1")
+        solve(Settings(args.rounds, args.deals, args.seed), args.out, args.hands, args.report_every)
     except (ValueError, OSError) as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return 2

@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from rich.console import Console
+from rich.progress import track
 
 from agents.discards import count_out, discard_points, kept_odds, removal
 from agents.files import write_atomically
@@ -144,9 +146,40 @@ def play_out(strategy, p, d, pone_needs, dealer_needs):
     return pone, dealer
 
 
+def play_all_pairs(strategy: np.ndarray, passes: int, seed: int) -> np.ndarray:
+    """Play every pair of hands against each other.
+
+    Args:
+        strategy: ENTRY[2**k].
+        passes: times each pair is played.
+        seed: decides the cards that the strategy mixes.
+    Returns:
+        int8[passes, 1820, 1820, 2], points in the play: [.., pone's hand, dealer's hand, pone or dealer].
+        Pairs that would take five of a rank stay zero.
+    """
+    pegged = np.zeros((passes, N_HANDS, N_HANDS, 2), dtype=np.int8)
+    player = np.zeros(1, dtype=PLAYER)
+    player["chance"] = seed
+    for one_pass in track(pegged, "playing every pair of hands", console=Console(stderr=True), transient=True):
+        _play_pairs(strategy, all_hands(), player[0], one_pass)
+    return pegged
+
+
 @njit(cache=True)
-def play_all_pairs(strategy, hands, kept, p, odds):
-    """Play every pair of hands once and add the points to `odds`, float64[2, 1820, 2, 24].
+def _play_pairs(strategy, hands, p, pegged):
+    """One pass of `play_all_pairs` into int8[1820, 1820, 2]."""
+    unseen = np.empty(N_RANKS)
+    for i in range(len(hands)):
+        count_out(hands[i], unseen)
+        for j in range(len(hands)):
+            if removal(hands[j], unseen) > 0:
+                write_opening(p.line[0], hands[i], hands[j])
+                pegged[i, j] = play_out(strategy, p, 0, UNREACHED, UNREACHED)
+
+
+@njit(cache=True)
+def weigh_pairs(pegged, hands, kept, odds):
+    """Count the points of every pair, `odds` (float64[2, 1820, 2, 24]), zeros before.
 
     A pair weighs what the other's hand weighs when my four cards are known.
     """
@@ -154,18 +187,16 @@ def play_all_pairs(strategy, hands, kept, p, odds):
     for i in range(len(hands)):
         count_out(hands[i], unseen[PONE])
         for j in range(len(hands)):
+            count_out(hands[j], unseen[DEALER])
             for_pone = kept[DEALER, j] * removal(hands[j], unseen[PONE])
-            if for_pone > 0 or kept[PONE, i] > 0:
-                count_out(hands[j], unseen[DEALER])
-                for_dealer = kept[PONE, i] * removal(hands[i], unseen[DEALER])
-                if for_pone > 0 or for_dealer > 0:
-                    write_opening(p.line[0], hands[i], hands[j])
-                    pone, dealer = play_out(strategy, p, 0, UNREACHED, UNREACHED)
-                    pone, dealer = min(pone, MOST_PEGGED - 1), min(dealer, MOST_PEGGED - 1)
-                    odds[PONE, i, 0, pone] += for_pone
-                    odds[PONE, i, 1, dealer] += for_pone
-                    odds[DEALER, j, 0, dealer] += for_dealer
-                    odds[DEALER, j, 1, pone] += for_dealer
+            for_dealer = kept[PONE, i] * removal(hands[i], unseen[DEALER])
+            for one_pass in range(len(pegged)):
+                pone = min(pegged[one_pass, i, j, PONE], MOST_PEGGED - 1)
+                dealer = min(pegged[one_pass, i, j, DEALER], MOST_PEGGED - 1)
+                odds[PONE, i, 0, pone] += for_pone
+                odds[PONE, i, 1, dealer] += for_pone
+                odds[DEALER, j, 0, dealer] += for_dealer
+                odds[DEALER, j, 1, pone] += for_dealer
 
 
 @njit(cache=True)
@@ -213,14 +244,12 @@ def count_shows(crib, peg, numbers, seed, round_number, deals, cribs, hands, thr
 
 
 def next_tables(
-    strategy: np.ndarray, crib: np.ndarray, peg: np.ndarray, seed: int, number: int, deals: int
+    played: np.ndarray, crib: np.ndarray, peg: np.ndarray, seed: int, number: int, deals: int
 ) -> DealTables:
-    """One round: the tables that come of discarding by `crib` and `peg` and playing by the strategy."""
+    """One round: what comes of discarding by `crib` and `peg`; `played` is what `play_all_pairs` gave."""
     kept = kept_odds(crib, peg, deals, seed + number)
     pegged = np.zeros((2, N_HANDS, 2, MOST_PEGGED))
-    player = np.zeros(1, dtype=PLAYER)
-    player["chance"] = seed + number
-    play_all_pairs(strategy, all_hands(), kept, player[0], pegged)
+    weigh_pairs(played, all_hands(), kept, pegged)
     cribs = np.zeros((*CRIB_TABLE_SHAPE, MOST_SHOWN), dtype=np.int64)
     hands = np.zeros((2, MOST_SHOWN), dtype=np.int64)
     thrown = np.zeros((2, N_RANKS, N_RANKS), dtype=np.int64)
@@ -236,16 +265,25 @@ def _odds(counts: np.ndarray) -> np.ndarray:
 
 
 def settle(
-    strategy: np.ndarray, seed: int, rounds: int = 4, deals: int = 300_000, last_deals: int = 3_000_000
+    strategy: np.ndarray, seed: int, rounds: int = 6, deals: int = 300_000, last_deals: int = 3_000_000, passes: int = 8
 ) -> DealTables:
     """Rounds from the plain crib table and no pegging values on; the last one counts `last_deals`."""
+    played = play_all_pairs(strategy, passes, seed)
     crib, peg = crib_table(), np.zeros((2, N_HANDS), dtype=np.float32)
     for number in range(rounds):
-        tables = next_tables(strategy, crib, peg, seed, number, last_deals if number == rounds - 1 else deals)
-        moved = [float(np.sqrt(np.mean((new - old) ** 2))) for new, old in ((tables.crib, crib), (tables.peg, peg))]
-        print(f"round {number}: RMS change of crib {moved[0]:.4f}, of the play {moved[1]:.4f} points", flush=True)
+        tables = next_tables(played, crib, peg, seed, number, last_deals if number == rounds - 1 else deals)
+        moved = change(tables, crib, peg)
+        print(f"round {number + 1}: cribs moved by {moved[0]:.4f} points, the play by {moved[1]:.4f}", flush=True)
         crib, peg = tables.crib, tables.peg
     return tables
+
+
+def change(tables: DealTables, crib: np.ndarray, peg: np.ndarray) -> tuple[float, float]:
+    """Root mean square distance of crib and pegging values from earlier ones, as often as each is used."""
+    cribs = (tables.crib - crib)[..., 0]  # unsuited; by whose crib
+    thrown = tables.thrown[[DEALER, PONE]]  # the dealer throws to his own
+    of_crib = float(np.sqrt((thrown * cribs**2).sum() / 2))
+    return of_crib, float(np.sqrt((tables.kept * (tables.peg - peg) ** 2).sum() / 2))
 
 
 def save_tables(tables: DealTables, path: Path) -> None:
@@ -264,12 +302,15 @@ def main() -> None:
     """Compute the tables and replace the data file in one rename."""
     parser = argparse.ArgumentParser(prog=PROGRAM, description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=20261201)
-    parser.add_argument("--rounds", type=int, default=4, help="until they settle")
+    parser.add_argument("--rounds", type=int, default=6, help="until they settle")
     parser.add_argument("--deals", type=int, default=300_000, help="deals in each round but the last")
     parser.add_argument("--last-deals", type=int, default=3_000_000)
+    parser.add_argument("--passes", type=int, default=8, help="times each pair of hands is played")
+    parser.add_argument("--play", type=Path, help="the solved play (default: the package's)")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name(DEAL_FILE))
     args = parser.parse_args()
-    save_tables(settle(solved_play(), args.seed, args.rounds, args.deals, args.last_deals), args.out)
+    strategy = solved_play(args.play)
+    save_tables(settle(strategy, args.seed, args.rounds, args.deals, args.last_deals, args.passes), args.out)
     print(f"wrote {args.out}")
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import io
 import lzma
-import os
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -22,6 +21,7 @@ from agents.files import write_atomically
 from agents.pegging import MAX_CHOICES, key_of
 from crib_env.rng import draw_unit, mix64
 
+SOLVER = "python -m training.solve_play"
 PLAY_FILE = "solved_play.xz"
 FORMAT = 1
 PARTS = 8  # chances are stored in eighths
@@ -156,24 +156,30 @@ def load_play(data: bytes, source: str) -> tuple[np.ndarray, np.ndarray]:
         ) from None
     if version != FORMAT or len(body) != 9 * n:
         raise ValueError(f"{source} has format {version} or is cut short; this code reads format {FORMAT}: "
-                         "make it again with python -m training.solve_play")  # fmt: skip
+                         f"make it again with {SOLVER}")  # fmt: skip
     steps = np.ascontiguousarray(body[: 8 * n].reshape(8, n).T).view("<u8").ravel()
     return np.cumsum(steps, dtype=np.uint64), body[8 * n :]
 
 
-@lru_cache(maxsize=1)
-def solved_play() -> np.ndarray:
-    """The solved play that comes with the package, or the user's own: ENTRY[2**k], read-only.
+def strategy_of(keys: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The hash table, ENTRY[2**k], of a strategy as it is stored: keys uint64[N], codes uint8[N]."""
+    return make_strategy(keys, SHARES[codes] / np.float32(PARTS))
 
-    `CRIB_SOLVED_PLAY` in the environment may name another file.
+
+@lru_cache(maxsize=2)
+def solved_play(path: Path | None = None) -> np.ndarray:
+    """The solved play that comes with the package, or another file of the kind.
+
+    Returns:
+        ENTRY[2**k], read-only.
+    Raises:
+        ValueError: no such file, or not of this format.
     """
-    named = os.environ.get("CRIB_SOLVED_PLAY")
-    source = Path(named) if named else Path(__file__).with_name(PLAY_FILE)
+    path = path or Path(__file__).with_name(PLAY_FILE)
     try:
-        data = source.read_bytes()
+        data = path.read_bytes()
     except OSError as error:
-        raise ValueError(f"no solved play at {source} ({error}): make one with python -m training.solve_play") from None
-    keys, codes = load_play(data, str(source))
-    strategy = make_strategy(keys, SHARES[codes] / np.float32(PARTS))
+        raise ValueError(f"no solved play at {path} ({error}): make one with {SOLVER}") from None
+    strategy = strategy_of(*load_play(data, str(path)))
     strategy.setflags(write=False)
     return strategy
