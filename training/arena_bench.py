@@ -2,7 +2,7 @@
 
     python -m training.arena_bench [--json FILE] [--processes N] [--pairs N]
 
-`greedy` against itself, and an untrained network of 256 x 2 against itself, chunk by chunk as a
+`greedy`, `expert` and an untrained network of 256 x 2, each against itself, chunk by chunk as a
 tournament does; starting processes and compiling are not counted. May import: agents, workers.
 """
 
@@ -29,7 +29,7 @@ WIDTH, DEPTH = 256, 2
 
 
 def measure(processes: int, chunks: int) -> dict[str, float]:
-    """Games a minute: "greedy_games_per_min", "network_games_per_min", and "processes".
+    """Games a minute: "greedy_games_per_min", likewise "expert" and "network", and "processes".
 
     Args:
         processes: how many play side by side.
@@ -39,7 +39,7 @@ def measure(processes: int, chunks: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         network = Path(folder) / "network.safetensors"
         write_network(network)
-        for name, player in (("greedy", "greedy"), ("network", str(network))):
+        for name, player in (("greedy", "greedy"), ("expert", "expert"), ("network", str(network))):
             report[f"{name}_games_per_min"] = games_per_minute(player, processes, chunks)
     return report
 
@@ -80,13 +80,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog=PROGRAM, description="Speed of the arena.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     parser.add_argument("--processes", type=int, default=cores(), help="how many play (default: one a core)")
-    parser.add_argument("--pairs", type=int, default=4000, help="in all, for each of the two (default 4000)")
+    parser.add_argument("--pairs", type=int, default=4000, help="in all, for each of the three (default 4000)")
     args = parser.parse_args(argv)
     report = measure(args.processes, max(1, int(np.ceil(args.pairs / CHUNK_PAIRS / args.processes))))
     table = Table(title=f"training.arena_bench: {args.processes} processes", title_justify="left")
     table.add_column("what")
     table.add_column("games a minute", justify="right")
     table.add_row("greedy v greedy", f"{report['greedy_games_per_min']:,.0f}")
+    table.add_row("expert v expert", f"{report['expert_games_per_min']:,.0f}")
     table.add_row(f"network {WIDTH} x {DEPTH} v itself", f"{report['network_games_per_min']:,.0f}")
     console.print(table)
     if args.json:

@@ -6,7 +6,7 @@ match notes what the cards that came were worth less what they are worth on aver
 a match has mean zero whoever plays and however badly the worth is judged: taking any fixed multiple
 of it away leaves the mean of the result alone. In the spirit of AIVAT (Burch et al. 2018). How well
 the worth is judged decides only how much narrower the interval becomes.
-May import: crib_env.
+May import: crib_env, agents.tables.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from functools import lru_cache
 import numpy as np
 from numba import njit
 
+from agents.tables.win import win_table
 from crib_env.actions import N_DISCARDS
 from crib_env.cards import JACK, N_CARDS, rank_of
 from crib_env.rewards import show_of
-from crib_env.rules import HEELS_POINTS, MAX_DEALT
+from crib_env.rules import HEELS_POINTS, MAX_DEALT, TARGET_POINTS
 from crib_env.values import crib_table, crib_values, expected_hands
 
 LUCK_OF = ("hands", "starter")
@@ -28,11 +29,8 @@ LUCK_OF = ("hands", "starter")
 # (pone) its table crib. `python -m training.luck` counts them again.
 MEAN_DEALT = np.array([12.691330455841653, 3.407227757975219])  # dealer, pone
 
-# Points of one deal in good play: means and spreads by role (ANCHORS of the project's figures:
-# Chambers, Colvert; a table bot's self-play for the spreads).
-DEALER_MEAN, DEALER_SPREAD = 16.2, 5.4
-PONE_MEAN, PONE_SPREAD = 10.2, 4.7
-MOST_IN_DEAL = 45
+# Points of one deal in good play, by role (Chambers, Colvert).
+DEALER_MEAN, PONE_MEAN = 16.2, 10.2
 # What the play brings each, on average, and how it is spread: (dealer, pone, weight).
 PLAYS = np.array([(1, 0, 0.25), (3, 1, 0.3), (4, 3, 0.3), (7, 5, 0.15)])
 _SLOPE_POINTS = 4
@@ -40,36 +38,12 @@ _SLOPE_POINTS = 4
 
 @lru_cache(maxsize=4)
 def win_odds(target: int) -> np.ndarray:
-    """A rough chance that whoever deals next wins: float64[target, target], [his score, the other's].
+    """Chance that whoever deals next wins: float64[target, target], [his score, the other's].
 
-    From a model: both players' points in a deal are normal, independent of score and of each
-    other, and the pone's count first.
+    From the table of win probability; to more than 121 points, as if the rest were 121.
     """
-    points = np.arange(MOST_IN_DEAL)
-    dealer = np.exp(-0.5 * ((points - DEALER_MEAN) / DEALER_SPREAD) ** 2)
-    pone = np.exp(-0.5 * ((points - PONE_MEAN) / PONE_SPREAD) ** 2)
-    dealer[0] = 0  # a deal moves somebody: the odds are then a sum over later positions
-    return _fill_odds(target, dealer / dealer.sum(), pone / pone.sum())
-
-
-@njit(cache=True)
-def _fill_odds(target, dealer, pone):
-    """Backwards from the end of the game."""
-    odds = np.zeros((target, target))
-    for total in range(2 * (target - 1), -1, -1):
-        for mine in range(max(0, total - target + 1), min(total, target - 1) + 1):
-            theirs = total - mine
-            chance = 0.0
-            for y in range(len(pone)):
-                if theirs + y >= target:
-                    break
-                for x in range(len(dealer)):
-                    if mine + x >= target:
-                        chance += pone[y] * dealer[x]
-                    else:
-                        chance += pone[y] * dealer[x] * (1 - odds[theirs + y, mine + x])
-            odds[mine, theirs] = chance
-    return odds
+    needs = np.minimum(target - np.arange(target), TARGET_POINTS)
+    return win_table()[np.ix_(needs, needs)].astype(np.float64)
 
 
 @njit(cache=True)
