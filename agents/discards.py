@@ -124,3 +124,12 @@ def removal(hand, unseen):
         full -= 1
         before = rank
     return ratio
+
+
+@njit(cache=True)
+def count_out(hand, unseen):
+    """A full pack's ranks less those of a packed hand, into `unseen` (float[13])."""
+    unseen[:] = N_SUITS
+    for k in range(HAND_CARDS):
+        if rank_at(hand, k) >= 0:
+            unseen[rank_at(hand, k)] -= 1

@@ -11,15 +11,15 @@ of the luck of the deal; the crib is counted over random deals, all fifteen disc
 from __future__ import annotations
 
 import argparse
+import zipfile
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from agents.discards import discard_points, kept_odds, removal
+from agents.discards import count_out, discard_points, kept_odds, removal
 from agents.files import write_atomically
 from agents.pegging import (
     DEALER,
@@ -33,19 +33,19 @@ from agents.pegging import (
     choices,
     hand_numbers,
     place_at,
-    rank_at,
     step,
     write_opening,
 )
 from agents.tables.play import chances_at, draw_choice, solved_play
 from crib_env.actions import DISCARD_PLACES, KEEP_PLACES, N_DISCARDS
-from crib_env.cards import N_CARDS, N_RANKS, N_SUITS, rank_of, suit_of
+from crib_env.cards import N_CARDS, N_RANKS, rank_of, suit_of
 from crib_env.engine import write_sorted
 from crib_env.rng import shuffle_into, to_uint64
-from crib_env.rules import HAND_CARDS, MAX_DEALT
+from crib_env.rules import MAX_DEALT
 from crib_env.scoring import show_five
 from crib_env.values import CRIB_TABLE_SHAPE, OWN_CRIB, THEIR_CRIB, crib_table
 
+PROGRAM = "python -m agents.tables.deal"
 DEAL_FILE = "deal.npz"
 MOST_SHOWN = 30  # one more than a hand or crib can count
 MOST_PEGGED = 24  # bins; hardly anybody pegs more in one deal, and then counts as the last
@@ -81,8 +81,22 @@ _STORED = ("crib_odds", "peg_odds", "kept", "hand_odds", "thrown")  # means foll
 @lru_cache(maxsize=1)
 def deal_tables() -> DealTables:
     """The tables that come with the package."""
-    with np.load(str(files("agents.tables").joinpath(DEAL_FILE))) as arrays:
-        tables = _tables(*(arrays[name] for name in _STORED))
+    return load_tables(Path(__file__).with_name(DEAL_FILE))
+
+
+def load_tables(path: Path) -> DealTables:
+    """Tables that `save_tables` wrote.
+
+    Raises:
+        ValueError: no such file, or a damaged one.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            tables = _tables(*(arrays[name] for name in _STORED))
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"{path} holds no tables of the deal ({error}): make them with python -m agents.tables.deal"
+        ) from None
     for array in tables:
         array.setflags(write=False)
     return tables
@@ -152,15 +166,6 @@ def play_all_pairs(strategy, hands, kept, p, odds):
                     odds[PONE, i, 1, dealer] += for_pone
                     odds[DEALER, j, 0, dealer] += for_dealer
                     odds[DEALER, j, 1, pone] += for_dealer
-
-
-@njit(cache=True)
-def count_out(hand, unseen):
-    """A full pack's ranks less those of a packed hand, into `unseen` (float[13])."""
-    unseen[:] = N_SUITS
-    for k in range(HAND_CARDS):
-        if rank_at(hand, k) >= 0:
-            unseen[rank_at(hand, k)] -= 1
 
 
 @njit(cache=True)
@@ -257,7 +262,7 @@ def save_tables(tables: DealTables, path: Path) -> None:
 
 def main() -> None:
     """Compute the tables and replace the data file in one rename."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog=PROGRAM, description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=20261201)
     parser.add_argument("--rounds", type=int, default=4, help="until they settle")
     parser.add_argument("--deals", type=int, default=300_000, help="deals in each round but the last")
