@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from agents.pegging import CARD_BITS, DEALER, N_HANDS, hand_numbers, rank_at
+from agents.pegging import CARD_BITS, DEALER, N_HANDS, all_hands, hand_numbers, rank_at
 from crib_env.actions import KEEP_PLACES, N_DISCARDS
 from crib_env.cards import N_CARDS, N_SUITS, rank_of
 from crib_env.engine import write_sorted
@@ -85,6 +85,16 @@ def _count_kept(crib, peg, numbers, deals, seed, counts):
             write_sorted(pack, role * MAX_DEALT, MAX_DEALT, dealt)
             discard_points(dealt, role, crib, peg, numbers, values)
             counts[role, numbers[kept_hand(dealt, np.argmax(values))]] += 1
+
+
+def dealt_odds() -> np.ndarray:
+    """How often four cards from a full pack have these ranks: float64[1820]."""
+    ways = np.ones(len(all_hands()))
+    for i, hand in enumerate(all_hands().tolist()):
+        ranks = [rank_at(hand, k) for k in range(HAND_CARDS)]
+        for rank in set(ranks):
+            ways[i] *= (1, 4, 6, 4, 1)[ranks.count(rank)]
+    return ways / ways.sum()
 
 
 @njit(cache=True)

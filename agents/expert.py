@@ -20,19 +20,17 @@ import numpy as np
 from numba import njit
 
 from agents.belief import MIND, STRAYS, laid_by_other, list_hands
-from agents.discards import discard_points, kept_hand
+from agents.discards import dealt_odds, discard_points, kept_hand
 from agents.heuristic import act_heuristic
 from agents.pegging import (
     CARD_BITS,
     CARD_MASK,
     DEALER,
     PONE,
-    all_hands,
     choices,
     hand_numbers,
     kept_place,
     place_at,
-    rank_at,
     step,
     write_position,
 )
@@ -73,16 +71,6 @@ def knowledge_of(strategy: np.ndarray, tables: DealTables, win: np.ndarray) -> K
         strategy, tables.crib, tables.crib_odds, tables.peg, tables.peg_odds, prior, tables.hand_odds, tables.thrown,
         win, hand_numbers(),
     )  # fmt: skip
-
-
-def dealt_odds() -> np.ndarray:
-    """How often four cards from a full pack have these ranks: float64[1820]."""
-    ways = np.ones(len(all_hands()))
-    for i, hand in enumerate(all_hands().tolist()):
-        ranks = [rank_at(hand, k) for k in range(HAND_CARDS)]
-        for rank in set(ranks):
-            ways[i] *= (1, 4, 6, 4, 1)[ranks.count(rank)]
-    return ways / ways.sum()
 
 
 @lru_cache(maxsize=1)

@@ -44,15 +44,21 @@ def act_heuristic(views, masks, table):
     pile = np.empty(MAX_PILE + 1, np.int8)
     for i in range(len(views)):
         v = views[i]
-        if v.phase != DISCARD:
-            actions[i] = best_play(v, masks[i], pile)
-        elif v.dealt[MAX_DEALT - 1] == NO_CARD:  # three or four players: the table is for two discards
-            actions[i] = best_keep(v, masks[i])
+        if v.phase == DISCARD:
+            actions[i] = best_discard(v, masks[i], table, hands, cribs)
         else:
-            expected_hands(v.dealt, hands)
-            crib_values(v.dealt, v.dealer == 0, table, cribs)
-            actions[i] = np.argmax(hands + cribs)
+            actions[i] = best_play(v, masks[i], pile)
     return actions
+
+
+@njit(cache=True)
+def best_discard(v, mask, table, hands, cribs):
+    """The discard with most points expected of hand and crib. `hands`, `cribs` are scratch, float32[15]."""
+    if v.dealt[MAX_DEALT - 1] == NO_CARD:  # three or four players: the table is for two discards
+        return best_keep(v, mask)
+    expected_hands(v.dealt, hands)
+    crib_values(v.dealt, v.dealer == 0, table, cribs)
+    return np.argmax(hands + cribs)
 
 
 @njit(cache=True)

@@ -12,6 +12,7 @@ from agents.base import Agent, CallableAgent
 from agents.greedy import GreedyAgent
 from agents.heuristic import HeuristicAgent
 from agents.random_agent import RandomAgent
+from agents.search import SearchAgent
 
 
 def _expert() -> Agent:
@@ -24,6 +25,7 @@ _MAKERS: dict[str, Callable[[], Agent]] = {
     "random": RandomAgent,
     "greedy": GreedyAgent,
     "heuristic": HeuristicAgent,
+    "search": SearchAgent,
     "expert": _expert,
 }
 SCRIPTED = tuple(_MAKERS)  # weakest to strongest

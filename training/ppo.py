@@ -472,7 +472,7 @@ def compile_game(config: Config) -> None:
     """Let Numba compile now what the run needs; only the first run on a machine waits for it."""
     began = time.perf_counter()
     with console.status("compiling the game (the first run only, about a minute)"):
-        bots = [agents.make(name) for name in agents.SCRIPTED]
+        bots = [agents.make(name) for name in agents.SCRIPTED if name in config.evaluation.opponents]
         for bot in bots:
             play_match(bot, bots[0], 1)
         batch = GameBatch(2, rules=config.rules, episode="deal", reward="points", skip_forced=True)

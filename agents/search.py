@@ -1,0 +1,271 @@
+"""`search`: the heuristic's discards; in the play, hands the other may hold, each played out open.
+
+For a card to lay it draws hands of the other: none of the cards seen, none that his gos deny, and
+hands worth keeping more often than others. In each of them both play on as if all cards lay open,
+for the points of the play alone; the card with the best mean is laid. All it knows of the play is
+the rules: no table.
+Does not consider: the score, what the cards the other laid say of those he holds, and that cards
+are hidden. In its thoughts he sees my cards, and after this card I see his, so nobody bluffs and
+nothing is kept from him. Between three or four it plays by the heuristic's rules of thumb.
+May import: crib_env, agents.belief, agents.discards, agents.heuristic, agents.pegging.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numba import njit
+
+from agents.belief import first_rank, laid_by_other, next_multiset, write_unseen
+from agents.discards import dealt_odds, removal
+from agents.heuristic import best_discard, best_play
+from agents.pegging import (
+    MAX_CHOICES,
+    MAX_LINE,
+    N_HANDS,
+    NOBODY,
+    PONE,
+    POSITION,
+    all_hands,
+    choices,
+    hand_numbers,
+    kept_place,
+    pack,
+    place_at,
+    rank_at,
+    step,
+    with_rank,
+    write_position,
+)
+from crib_env.actions import FIRST_PLAY, GO, N_DISCARDS
+from crib_env.cards import N_RANKS
+from crib_env.rules import HAND_CARDS
+from crib_env.scoring import rank_points
+from crib_env.state import DISCARD, MAX_PILE
+from crib_env.values import crib_table
+
+SAMPLES = 100
+ALL_HANDS_OF_TWO = 91  # multisets of two ranks: of no more than these none is left out
+# A hand is e times as likely to be kept for so many points more: of steps of a half, what fits the
+# hands that `heuristic` keeps of 100,000 deals best, as dealer and as pone. See METHODS.md.
+_KEPT_FOR_POINTS = 2.5
+_BEYOND = 1000  # points no play can make
+
+# Where alpha-beta stands at one position of a line; all points are the pone's, net, from line[1] on.
+LEVEL = np.dtype(
+    [
+        ("net", "i8"),  # made on the way here
+        ("low", "i8"),  # the pone is sure of so many, elsewhere or here
+        ("high", "i8"),  # the dealer need not grant more
+        ("places", "i8"),  # `pegging.choices`
+        ("left", "i8"),  # how many of them are still to be tried
+    ]
+)
+
+
+class SearchAgent:
+    """Thinks of hands the other may hold and plays each of them out.
+
+    Args:
+        samples: hands drawn for each card to lay; where no more than 91 are possible, all are taken.
+    Raises:
+        ValueError: fewer than one sample.
+    """
+
+    name = "search"
+
+    def __init__(self, samples: int = SAMPLES) -> None:
+        if samples < 1:
+            raise ValueError(f"SearchAgent(samples={samples}): at least 1")
+        self.samples = samples
+        self._numbers = hand_numbers()
+
+    def act(self, views: np.ndarray, masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """See `Agent.act`. Draws one number a view, in order: a batch plays as its views one by one."""
+        return act_search(views, masks, rng.random(len(views)), self.samples, crib_table(), kept_odds(), self._numbers)
+
+
+@lru_cache(maxsize=1)
+def kept_odds() -> np.ndarray:
+    """How often each hand is kept, up to a factor: as often as it is dealt, and for its points.
+
+    Returns:
+        float64[1820], [number of the hand], read-only.
+    """
+    points = [rank_points(tuple(rank_at(hand, k) for k in range(HAND_CARDS))) for hand in all_hands().tolist()]
+    odds = dealt_odds() * np.exp(np.array(points) / _KEPT_FOR_POINTS)
+    odds.setflags(write=False)
+    return odds
+
+
+@njit(cache=True)
+def act_search(views, masks, draws, samples, table, kept, numbers):
+    """The action for each view: int64[B].
+
+    Args:
+        views: VIEW[B].
+        masks: int8[B, 20].
+        draws: float64[B], in [0, 1): all the chance there is.
+        samples: hands drawn for a card.
+        table: `crib_table()`.
+        kept: `kept_odds()`.
+        numbers: `pegging.hand_numbers()`.
+    """
+    actions = np.empty(len(views), np.int64)
+    values = np.empty((2, N_DISCARDS), np.float32)
+    pile = np.empty(MAX_PILE + 1, np.int8)
+    line = np.zeros(MAX_LINE, POSITION)
+    levels = np.zeros(MAX_LINE, LEVEL)
+    hands = np.empty(N_HANDS, np.int64)
+    weights = np.empty(N_HANDS, np.float64)
+    for i in range(len(views)):
+        v = views[i]
+        if v.phase == DISCARD:
+            actions[i] = best_discard(v, masks[i], table, values[0], values[1])
+        elif v.players > 2:
+            actions[i] = best_play(v, masks[i], pile)
+        elif masks[i, GO]:
+            actions[i] = GO
+        else:
+            n = list_hands(v, kept, numbers, hands, weights)
+            if n > ALL_HANDS_OF_TWO:
+                n = draw_hands(n, samples, draws[i], hands, weights)
+            write_position(v, hands[0], line[0])
+            actions[i] = FIRST_PLAY + kept_place(v, best_card(line, levels, hands, weights, n))
+    return actions
+
+
+@njit(cache=True)
+def list_hands(v, kept, numbers, hands, weights):
+    """Every hand the other may hold, and how likely each is, up to a factor.
+
+    Args:
+        v: VIEW of one of two players, in the play.
+        kept: `kept_odds()`.
+        numbers: `pegging.hand_numbers()`.
+        hands: int64[1820], written: packed ranks.
+        weights: float64[1820], written.
+    Returns:
+        How many there are.
+    """
+    unseen = np.empty(N_RANKS, np.float64)
+    write_unseen(v, unseen)
+    laid = laid_by_other(v)
+    size = np.int64(v.cards_left[1])
+    ranks = np.full(HAND_CARDS, first_rank(v.denied[1]), np.int64)
+    n = 0
+    going = True
+    while going:
+        hand = pack(ranks, size)
+        whole = joined(laid, ranks, size)
+        left = removal(whole, unseen)
+        if left > 0:
+            hands[n], weights[n] = hand, left * kept[numbers[whole]]
+            n += 1
+        going = next_multiset(ranks, size)
+    return n
+
+
+@njit(cache=True)
+def joined(hand, ranks, n):
+    """A packed hand and n ranks more."""
+    for k in range(n):
+        hand = with_rank(hand, ranks[k])
+    return hand
+
+
+@njit(cache=True)
+def draw_hands(n, samples, draw, hands, weights):
+    """Draw from n weighted hands, in place.
+
+    Systematic: marks stand at equal steps along the weights laid end to end, the first by chance. A
+    hand is drawn as often as its weight says, give or take one, and played out once.
+
+    Args:
+        n: how many there are.
+        samples: how many are drawn, one more or less by rounding.
+        draw: in [0, 1).
+        hands: int64[>= n], packed.
+        weights: float64[>= n]; becomes how often each was drawn.
+    Returns:
+        How many different ones there are now.
+    """
+    step_length = weights[:n].sum() / samples
+    mark = draw * step_length
+    passed = 0.0
+    found = 0
+    for i in range(n):
+        passed += weights[i]
+        times = 0
+        while mark < passed:
+            mark += step_length
+            times += 1
+        if times:
+            hands[found], weights[found] = hands[i], times
+            found += 1
+    return found
+
+
+@njit(cache=True)
+def best_card(line, levels, hands, weights, n):
+    """The place in hand of the card with most net points over the hands; the lowest among equals.
+
+    Args:
+        line: POSITION[9], the play as it stands in line[0]; the rest and the other's hand are written.
+        levels: LEVEL[9], scratch.
+        hands: int64[>= n], packed: what the other may hold.
+        weights: float64[>= n].
+        n: how many of them.
+    """
+    s = line[0]
+    totals = np.zeros(MAX_CHOICES)
+    places, m = choices(s)
+    for i in range(n if m > 1 else 0):
+        s.hand[1 - s.turn] = hands[i]
+        for a in range(m):
+            net = step(s, place_at(places, a), line[1]) + open_points(line, levels)
+            totals[a] += weights[i] * (net if s.turn == PONE else -net)
+    return place_at(places, np.argmax(totals[:m]))
+
+
+@njit(cache=True)
+def open_points(line, levels):
+    """The pone's net points from line[1] to the end when both see all cards, by alpha-beta.
+
+    A loop: loaded from Numba's cache, a function that calls itself with arrays crashed (0.68).
+
+    Args:
+        line: POSITION[9]; from line[2] on it is written.
+        levels: LEVEL[9], scratch.
+    """
+    depth = 1
+    enter(line[1], levels[1], 0, -_BEYOND, _BEYOND)
+    while True:
+        level = levels[depth]
+        if level.left > 0 and level.low < level.high:
+            level.left -= 1  # high cards first: they cut off more
+            net = step(line[depth], place_at(level.places, level.left), line[depth + 1])
+            depth += 1
+            enter(line[depth], levels[depth], level.net + net, level.low, level.high)
+            continue
+        points = level.low if line[depth].turn == PONE else level.high
+        if depth == 1:
+            return points
+        depth -= 1
+        level = levels[depth]
+        if line[depth].turn == PONE:
+            level.low = max(level.low, points)
+        else:
+            level.high = min(level.high, points)
+
+
+@njit(cache=True)
+def enter(s, level, net, low, high):
+    """Begin with a position that is reached with `net` points made; at the end they are the result."""
+    level.net = net
+    if s.turn == NOBODY:
+        level.low, level.high, level.left = net, net, 0
+    else:
+        level.low, level.high = low, high
+        level.places, level.left = choices(s)
