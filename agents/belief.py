@@ -1,7 +1,7 @@
 """What the other may hold in the play between two: every hand that fits what was seen, and how likely.
 
-Weighs how often good players keep the hand, what the cards I have seen leave of it, and how well
-the cards he laid, and his gos, agree with the solved play.
+A hand weighs as often as it is kept, as what the cards I have seen leave of it, and, for those who
+know a strategy, as well as the cards he laid agree with it.
 May import: crib_env, agents.pegging, agents.discards, agents.tables.
 """
 
@@ -21,8 +21,10 @@ from agents.pegging import (
     PONE,
     POSITION,
     choices,
+    pack,
     place_at,
     rank_at,
+    size_of,
     step,
     with_rank,
     write_opening,
@@ -42,49 +44,80 @@ MIND = np.dtype(
         ("chance", "u8"),  # state of the generator
         ("n", "i8"),
         ("hands", "i8", (N_HANDS,)),  # packed ranks still held
-        ("weights", "f8", (N_HANDS,)),  # sum to one
-        ("unseen", "f8", (N_RANKS,)),  # cards of each rank in neither my six nor the starter
+        ("weights", "f8", (N_HANDS,)),  # how likely each is, up to a factor
     ]
 )
 
 
 @njit(cache=True)
-def list_hands(view, prior, numbers, strategy, mind):
-    """Write every hand the other may hold, and its weight, into the mind.
+def list_hands(v, kept, numbers, hands, weights):
+    """Every hand the other may hold, and how likely each is, up to a factor.
 
     Args:
-        view: VIEW record, in the play, the looker to act.
-        prior: float32[2, 1820], how often each hand is kept, by role, never zero.
+        v: VIEW of one of two players, in the play.
+        kept: float[1820], how often each hand is kept, up to a factor.
         numbers: `pegging.hand_numbers()`.
-        strategy: ENTRY[2**k], what he is thought to play by.
-        mind: MIND record.
+        hands: int64[1820], written: packed ranks.
+        weights: float64[1820], written.
+    Returns:
+        How many there are.
     """
-    role = PONE if view.dealer == 0 else DEALER
-    laid = laid_by_other(view)
-    write_unseen(view, mind.unseen)
-    left = np.int64(view.cards_left[1])
-    ranks = np.full(HAND_CARDS, first_rank(view.denied[1]), np.int64)
-    mind.n = 0
-    total = 0.0
-    while True:
-        hand = np.int64(0)
-        whole = laid
-        for k in range(left):
-            hand |= (ranks[k] + 1) << (CARD_BITS * k)
-            whole = with_rank(whole, ranks[k])
-        weight = removal(whole, mind.unseen)
-        if weight > 0:
-            weight *= prior[role, numbers[whole]]
-            weight *= agreement(view, whole, role, strategy, mind)
-        if weight > 0:
-            mind.hands[mind.n] = hand
-            mind.weights[mind.n] = weight
-            mind.n += 1
-            total += weight
-        if not next_multiset(ranks, left):
-            break
-    for i in range(mind.n):
-        mind.weights[i] /= total
+    unseen = np.empty(N_RANKS, np.float64)
+    write_unseen(v, unseen)
+    laid = laid_by_other(v)
+    size = np.int64(v.cards_left[1])
+    ranks = np.full(HAND_CARDS, first_rank(v.denied[1]), np.int64)
+    n = 0
+    going = True
+    while going:
+        hand = pack(ranks, size)
+        whole = joined(laid, ranks, size)
+        left = removal(whole, unseen)
+        if left > 0:
+            hands[n], weights[n] = hand, left * kept[numbers[whole]]
+            n += 1
+        going = next_multiset(ranks, size)
+    return n
+
+
+@njit(cache=True)
+def joined(hand, ranks, n):
+    """A packed hand and n ranks more."""
+    for k in range(n):
+        hand = with_rank(hand, ranks[k])
+    return hand
+
+
+@njit(cache=True)
+def draw_hands(n, samples, draw, hands, weights):
+    """Draw from n weighted hands, in place.
+
+    Systematic: marks stand at equal steps along the weights laid end to end, the first by chance. A
+    hand is drawn as often as its weight says, give or take one, and played out once.
+
+    Args:
+        n: how many there are.
+        samples: how many are drawn, one more or less by rounding.
+        draw: in [0, 1).
+        hands: int64[>= n], packed.
+        weights: float64[>= n]; becomes how often each was drawn.
+    Returns:
+        How many different ones there are now.
+    """
+    step_length = weights[:n].sum() / samples
+    mark = draw * step_length
+    passed = 0.0
+    found = 0
+    for i in range(n):
+        passed += weights[i]
+        times = 0
+        while mark < passed:
+            mark += step_length
+            times += 1
+        if times:
+            hands[found], weights[found] = hands[i], times
+            found += 1
+    return found
 
 
 @njit(cache=True)
@@ -129,6 +162,34 @@ def write_unseen(view, unseen):
         unseen[rank_of(view.dealt[k])] -= 1
     if view.starter != NO_CARD:
         unseen[rank_of(view.starter)] -= 1
+
+
+@njit(cache=True)
+def weigh_by_play(view, strategy, mind):
+    """Multiply the weight of each hand of the mind by how well it agrees with what the other laid and passed.
+
+    Args:
+        view: VIEW of one of two players, in the play.
+        strategy: ENTRY[2**k], what the other is thought to play by.
+        mind: MIND record, its hands listed; those that cannot be are taken out.
+    """
+    role = PONE if view.dealer == 0 else DEALER
+    laid = laid_by_other(view)
+    n = 0
+    for i in range(mind.n):
+        weight = mind.weights[i] * agreement(view, whole_hand(laid, mind.hands[i]), role, strategy, mind)
+        if weight > 0:
+            mind.hands[n], mind.weights[n] = mind.hands[i], weight
+            n += 1
+    mind.n = n
+
+
+@njit(cache=True)
+def whole_hand(laid, held):
+    """Two packed hands as one."""
+    for k in range(size_of(held)):
+        laid = with_rank(laid, rank_at(held, k))
+    return laid
 
 
 @njit(cache=True)

@@ -19,18 +19,26 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from agents.belief import MIND, STRAYS, laid_by_other, list_hands
+from agents.belief import (
+    MIND,
+    STRAYS,
+    draw_hands,
+    laid_by_other,
+    list_hands,
+    weigh_by_play,
+    whole_hand,
+    write_unseen,
+)
 from agents.discards import dealt_odds, discard_points, kept_hand
 from agents.heuristic import act_heuristic
 from agents.pegging import (
-    CARD_BITS,
-    CARD_MASK,
     DEALER,
     PONE,
     choices,
     hand_numbers,
     kept_place,
     place_at,
+    rank_at,
     step,
     write_position,
 )
@@ -39,7 +47,8 @@ from agents.tables.play import chances_at, draw_choice, solved_play
 from agents.tables.win import win_table
 from crib_env.actions import DISCARD_PLACES, FIRST_PLAY, GO, KEEP_PLACES, N_DISCARDS
 from crib_env.cards import JACK, N_CARDS, N_RANKS, N_SUITS, rank_of, suit_of
-from crib_env.rules import HAND_CARDS, HEELS_POINTS, MAX_DEALT
+from crib_env.rng import draw_unit
+from crib_env.rules import HEELS_POINTS, MAX_DEALT
 from crib_env.scoring import rank_points, show_five
 from crib_env.state import DISCARD
 from crib_env.values import OWN_CRIB, THEIR_CRIB, crib_table
@@ -100,7 +109,7 @@ class ExpertAgent:
     def act(self, views: np.ndarray, masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """See `Agent.act`. One number is drawn for each view."""
         seeds = rng.integers(0, 2**63, len(views), dtype=np.uint64)
-        actions = act_expert(views, seeds, self._know, self._near, self._by_score, self._mind)
+        actions = act_expert(views, masks, seeds, self._know, self._near, self._by_score, self._mind)
         others = np.flatnonzero(views["players"] != 2)
         if len(others):
             actions[others] = act_heuristic(views[others], masks[others], crib_table())
@@ -108,7 +117,7 @@ class ExpertAgent:
 
 
 @njit(cache=True)
-def act_expert(views, seeds, know, near, by_score, minds):
+def act_expert(views, masks, seeds, know, near, by_score, minds):
     """The expert's action for each view of two players: int64[B]."""
     actions = np.zeros(len(views), np.int64)
     mind = minds[0]
@@ -118,6 +127,8 @@ def act_expert(views, seeds, know, near, by_score, minds):
             continue
         if views[i].phase == DISCARD:
             actions[i] = best_discard(views[i], know, by_score)
+        elif masks[i, GO]:
+            actions[i] = GO
         else:
             actions[i] = best_play(views[i], know, near, mind)
     return actions
@@ -239,14 +250,12 @@ def convolve(x, y, total):
 
 @njit(cache=True)
 def best_play(view, know, near, mind):
-    """The card to lay, or go."""
+    """The card to lay."""
     write_position(view, np.int64(1), mind.line[0])
     s = mind.line[0]
     if view.cards_left[1] == 0:
         s.hand[1 - s.turn] = 0
     places, m = choices(s)
-    if m == 0:
-        return GO
     a = 0
     if m > 1:
         close = min(view.target - view.scores[0], view.target - view.scores[1]) <= near
@@ -263,22 +272,22 @@ def best_play(view, know, near, mind):
 @njit(cache=True)
 def searched(view, know, for_win, mind, places, m):
     """The choice that does best against the hands the other may hold, both going on by the solved play."""
-    list_hands(view, know.prior, know.numbers, know.strategy, mind)
-    thin_out(mind)
     role = DEALER if view.dealer == 0 else PONE
+    think_of_hands(view, know, 1 - role, mind, MOST_HANDS)
+    laid = laid_by_other(view)
     needs = np.empty(2, np.int64)
     needs[role] = view.target - view.scores[0]
     needs[1 - role] = view.target - view.scores[1]
     kept = view.kept
     mine = show_five(kept[0], kept[1], kept[2], kept[3], view.starter, False)
     crib = np.zeros(MOST_SHOWN)
-    write_crib_odds(view, know.thrown[1 - role], mind.unseen, crib)
+    write_crib_odds(view, know.thrown[1 - role], crib)
     worth = np.zeros(m)
     start = mind.chance
     repeats = 1 + MOST_HANDS // (2 * mind.n)
     for n in range(mind.n * repeats):
         i = n // repeats
-        theirs = other_count(view, mind.hands[i])
+        theirs = count_of(whole_hand(laid, mind.hands[i]), view.starter)
         pone_hand, dealer_hand = (mine, theirs) if role == PONE else (theirs, mine)
         for a in range(m):
             mind.chance = start + np.uint64(n)  # the same chance for every card
@@ -298,47 +307,27 @@ def searched(view, know, for_win, mind, places, m):
 
 
 @njit(cache=True)
-def thin_out(mind):
-    """Leave at most MOST_HANDS, evenly spaced along their weights, each then of the same weight."""
-    if mind.n <= MOST_HANDS:
-        return
-    step_size = 1.0 / MOST_HANDS
-    mark = 0.5 * step_size
-    total = 0.0
-    n = 0
-    for i in range(mind.n):
-        total += mind.weights[i]
-        copies = 0
-        while mark < total and n + copies < MOST_HANDS:
-            copies += 1
-            mark += step_size
-        if copies > 0:
-            mind.hands[n] = mind.hands[i]
-            mind.weights[n] = copies * step_size
-            n += 1
-    mind.n = n
+def think_of_hands(view, know, their_role, mind, most):
+    """List the hands the other may hold into the mind, weighed by all that is known of them; many are thinned out."""
+    mind.n = list_hands(view, know.prior[their_role], know.numbers, mind.hands, mind.weights)
+    weigh_by_play(view, know.strategy, mind)
+    if mind.n > most:
+        mind.n = draw_hands(mind.n, most, draw_unit(mind), mind.hands, mind.weights)
 
 
 @njit(cache=True)
-def other_count(view, hand):
-    """What the other's hand counts at the show, by its ranks alone."""
-    ranks = np.empty(HAND_CARDS, np.int64)
-    n = 0
-    while hand:
-        ranks[n] = (hand & CARD_MASK) - 1
-        hand >>= CARD_BITS
-        n += 1
-    laid = laid_by_other(view)
-    while laid:
-        ranks[n] = (laid & CARD_MASK) - 1
-        laid >>= CARD_BITS
-        n += 1
-    return rank_points((ranks[0], ranks[1], ranks[2], ranks[3], np.int64(rank_of(view.starter))))
+def count_of(hand, starter):
+    """What a packed hand of four counts at the show, by its ranks alone."""
+    return rank_points(
+        (rank_at(hand, 0), rank_at(hand, 1), rank_at(hand, 2), rank_at(hand, 3), np.int64(rank_of(starter)))
+    )
 
 
 @njit(cache=True)
-def write_crib_odds(view, thrown, unseen, odds):
+def write_crib_odds(view, thrown, odds):
     """Chance of each count of the crib, the starter and my two cards in it known, into `odds`."""
+    unseen = np.empty(N_RANKS)
+    write_unseen(view, unseen)
     a, b = np.int64(rank_of(view.discards[0])), np.int64(rank_of(view.discards[1]))
     turned = np.int64(rank_of(view.starter))
     total = 0.0

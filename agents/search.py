@@ -17,8 +17,8 @@ from functools import lru_cache
 import numpy as np
 from numba import njit
 
-from agents.belief import first_rank, laid_by_other, next_multiset, write_unseen
-from agents.discards import dealt_odds, removal
+from agents.belief import draw_hands, list_hands
+from agents.discards import dealt_odds
 from agents.heuristic import best_discard, best_play
 from agents.pegging import (
     MAX_CHOICES,
@@ -31,15 +31,12 @@ from agents.pegging import (
     choices,
     hand_numbers,
     kept_place,
-    pack,
     place_at,
     rank_at,
     step,
-    with_rank,
     write_position,
 )
 from crib_env.actions import FIRST_PLAY, GO, N_DISCARDS
-from crib_env.cards import N_RANKS
 from crib_env.rules import HAND_CARDS
 from crib_env.scoring import rank_points
 from crib_env.state import DISCARD, MAX_PILE
@@ -83,12 +80,14 @@ class SearchAgent:
 
     def act(self, views: np.ndarray, masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """See `Agent.act`. Draws one number a view, in order: a batch plays as its views one by one."""
-        return act_search(views, masks, rng.random(len(views)), self.samples, crib_table(), kept_odds(), self._numbers)
+        return act_search(
+            views, masks, rng.random(len(views)), self.samples, crib_table(), worth_keeping(), self._numbers
+        )
 
 
 @lru_cache(maxsize=1)
-def kept_odds() -> np.ndarray:
-    """How often each hand is kept, up to a factor: as often as it is dealt, and for its points.
+def worth_keeping() -> np.ndarray:
+    """A guess at how often each hand is kept, up to a factor: as it is dealt, and for its points.
 
     Returns:
         float64[1820], [number of the hand], read-only.
@@ -109,7 +108,7 @@ def act_search(views, masks, draws, samples, table, kept, numbers):
         draws: float64[B], in [0, 1): all the chance there is.
         samples: hands drawn for a card.
         table: `crib_table()`.
-        kept: `kept_odds()`.
+        kept: `worth_keeping()`.
         numbers: `pegging.hand_numbers()`.
     """
     actions = np.empty(len(views), np.int64)
@@ -134,77 +133,6 @@ def act_search(views, masks, draws, samples, table, kept, numbers):
             write_position(v, hands[0], line[0])
             actions[i] = FIRST_PLAY + kept_place(v, best_card(line, levels, hands, weights, n))
     return actions
-
-
-@njit(cache=True)
-def list_hands(v, kept, numbers, hands, weights):
-    """Every hand the other may hold, and how likely each is, up to a factor.
-
-    Args:
-        v: VIEW of one of two players, in the play.
-        kept: `kept_odds()`.
-        numbers: `pegging.hand_numbers()`.
-        hands: int64[1820], written: packed ranks.
-        weights: float64[1820], written.
-    Returns:
-        How many there are.
-    """
-    unseen = np.empty(N_RANKS, np.float64)
-    write_unseen(v, unseen)
-    laid = laid_by_other(v)
-    size = np.int64(v.cards_left[1])
-    ranks = np.full(HAND_CARDS, first_rank(v.denied[1]), np.int64)
-    n = 0
-    going = True
-    while going:
-        hand = pack(ranks, size)
-        whole = joined(laid, ranks, size)
-        left = removal(whole, unseen)
-        if left > 0:
-            hands[n], weights[n] = hand, left * kept[numbers[whole]]
-            n += 1
-        going = next_multiset(ranks, size)
-    return n
-
-
-@njit(cache=True)
-def joined(hand, ranks, n):
-    """A packed hand and n ranks more."""
-    for k in range(n):
-        hand = with_rank(hand, ranks[k])
-    return hand
-
-
-@njit(cache=True)
-def draw_hands(n, samples, draw, hands, weights):
-    """Draw from n weighted hands, in place.
-
-    Systematic: marks stand at equal steps along the weights laid end to end, the first by chance. A
-    hand is drawn as often as its weight says, give or take one, and played out once.
-
-    Args:
-        n: how many there are.
-        samples: how many are drawn, one more or less by rounding.
-        draw: in [0, 1).
-        hands: int64[>= n], packed.
-        weights: float64[>= n]; becomes how often each was drawn.
-    Returns:
-        How many different ones there are now.
-    """
-    step_length = weights[:n].sum() / samples
-    mark = draw * step_length
-    passed = 0.0
-    found = 0
-    for i in range(n):
-        passed += weights[i]
-        times = 0
-        while mark < passed:
-            mark += step_length
-            times += 1
-        if times:
-            hands[found], weights[found] = hands[i], times
-            found += 1
-    return found
 
 
 @njit(cache=True)

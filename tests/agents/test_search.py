@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import agents
+from agents.belief import draw_hands, list_hands
 from agents.pegging import (
     MAX_LINE,
     N_HANDS,
@@ -19,7 +20,7 @@ from agents.pegging import (
     step,
     write_opening,
 )
-from agents.search import LEVEL, SearchAgent, draw_hands, kept_odds, list_hands, open_points
+from agents.search import LEVEL, SearchAgent, open_points, worth_keeping
 from crib_env import Game
 from crib_env.batch import GameBatch
 from crib_env.cards import pip_of, rank_of
@@ -72,7 +73,7 @@ def test_hands_are_of_unseen_cards_that_the_gos_allow():
     hands, weights = np.empty(N_HANDS, np.int64), np.empty(N_HANDS)
     denied = 0
     for view, _, truth in zip(*views_of_play(3), strict=True):
-        n = list_hands(view, kept_odds(), hand_numbers(), hands, weights)
+        n = list_hands(view, worth_keeping(), hand_numbers(), hands, weights)
         assert truth in hands[:n]
         assert len(set(hands[:n].tolist())) == n
         assert (weights[:n] > 0).all()
@@ -95,7 +96,7 @@ def test_a_lead_weighs_every_hand_by_its_ways_and_its_points():
     view = deal(["KC", "KD", "TC", "TD"], ["AC", "2C", "3C", "4C"]).view(1)
     view["dealt"] = [0, 4, 8, 12, 48, 49]
     hands, weights = np.empty(N_HANDS, np.int64), np.empty(N_HANDS)
-    n = list_hands(view, kept_odds(), hand_numbers(), hands, weights)
+    n = list_hands(view, worth_keeping(), hand_numbers(), hands, weights)
     found = dict(zip(hands[:n].tolist(), weights[:n].tolist(), strict=True))
     fives, kings = found[packed([16, 17, 18, 19])], found[packed([28, 36, 48, 49])]
     assert fives / kings == pytest.approx(np.exp((20 - 2) / 2.5) / 16)
