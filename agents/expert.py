@@ -48,7 +48,7 @@ from agents.tables.win import win_table
 from crib_env.actions import DISCARD_PLACES, FIRST_PLAY, GO, KEEP_PLACES, N_DISCARDS
 from crib_env.cards import JACK, N_CARDS, N_RANKS, N_SUITS, rank_of, suit_of
 from crib_env.rng import draw_unit
-from crib_env.rules import HEELS_POINTS, MAX_DEALT
+from crib_env.rules import HEELS_POINTS, MAX_DEALT, TARGET_POINTS
 from crib_env.scoring import rank_points, show_five
 from crib_env.state import DISCARD
 from crib_env.values import OWN_CRIB, THEIR_CRIB, crib_table
@@ -141,10 +141,15 @@ def best_discard(view, know, by_score):
     role = DEALER if view.dealer == 0 else PONE
     discard_points(view.dealt, role, know.crib, know.peg, know.numbers, values)
     if by_score:
-        needs = (view.target - view.scores[0], view.target - view.scores[1])
         for action in range(N_DISCARDS):
-            values[action] = chance_after_discard(view.dealt, action, role, needs[0], needs[1], know)
+            values[action] = chance_after_discard(view.dealt, action, role, needs_of(view, 0), needs_of(view, 1), know)
     return np.argmax(values)
+
+
+@njit(cache=True)
+def needs_of(view, place):
+    """Points that a place (0 is me) still needs; in games to more than 121, as if the rest were 121."""
+    return min(np.int64(view.target) - view.scores[place], TARGET_POINTS)
 
 
 @njit(cache=True)
@@ -258,7 +263,7 @@ def best_play(view, know, near, mind):
     places, m = choices(s)
     a = 0
     if m > 1:
-        close = min(view.target - view.scores[0], view.target - view.scores[1]) <= near
+        close = min(needs_of(view, 0), needs_of(view, 1)) <= near
         known = False
         if not close and view.cards_left[1] > 0:
             known = chances_at(know.strategy, s, m, mind.chances)
@@ -276,8 +281,8 @@ def searched(view, know, for_win, mind, places, m):
     think_of_hands(view, know, 1 - role, mind, MOST_HANDS)
     laid = laid_by_other(view)
     needs = np.empty(2, np.int64)
-    needs[role] = view.target - view.scores[0]
-    needs[1 - role] = view.target - view.scores[1]
+    needs[role] = needs_of(view, 0)
+    needs[1 - role] = needs_of(view, 1)
     kept = view.kept
     mine = show_five(kept[0], kept[1], kept[2], kept[3], view.starter, False)
     crib = np.zeros(MOST_SHOWN)

@@ -82,7 +82,7 @@ def learn(rows, w, first, n, seed, crib, peg, numbers, spread, averaging):
         peg: likewise.
         numbers: likewise.
         spread: points of noise on each discard, so that every hand comes up.
-        averaging: deal d weighs 1 + d / averaging in the average.
+        averaging: deal d weighs (1 + d / averaging) squared in the average.
     Returns:
         How many deals were walked.
     """
@@ -97,7 +97,7 @@ def learn(rows, w, first, n, seed, crib, peg, numbers, spread, averaging):
         pone_hand = choose_kept(dealt, PONE, crib, peg, numbers, values, spread, w)
         write_sorted(pack, MAX_DEALT, MAX_DEALT, dealt)
         dealer_hand = choose_kept(dealt, DEALER, crib, peg, numbers, values, spread, w)
-        w.weight = 1 + deal / averaging
+        w.weight = (1 + deal / averaging) ** 2
         for turn in range(4):
             w.explorer = turn & 1
             write_opening(w.line[0], pone_hand, dealer_hand)

@@ -40,7 +40,7 @@ REPORT_FILE = "convergence.csv"
 STRETCH = 20_000  # deals between looks at the clock and the keyboard
 PRIOR_DEALS = 200_000  # to know how often hands are kept
 LEAST_WEIGHT = 5.0  # of an information set in the average; what was met less often is left to search
-LEAST_CHANCE = 0.25  # smaller ones are what is left of early errors, see METHODS
+LEAST_CHANCE = 0.15  # smaller ones are what is left of early errors, see METHODS
 console = Console(stderr=True)
 
 
@@ -53,11 +53,11 @@ class Settings:
         deals: deals walked in each round, 1 or more.
         seed: decides the cards and every draw.
         spread: points of noise on each discard, so that every hand comes up.
-        averaging: deal d weighs 1 + d / averaging in the average strategy.
+        averaging: deal d weighs (1 + d / averaging) squared in the average strategy.
     """
 
-    rounds: int = 3
-    deals: int = 12_000_000
+    rounds: int = 5
+    deals: int = 12_500_000
     seed: int = 20261201
     spread: float = 0.6
     averaging: float = 1e6
@@ -65,6 +65,11 @@ class Settings:
     def __post_init__(self) -> None:
         if self.rounds < 1 or self.deals < 1 or self.spread < 0 or self.averaging <= 0:
             raise ValueError(f"{self}: allowed are rounds and deals from 1, spread from 0, averaging above 0")
+
+    @property
+    def identity(self) -> str:
+        """What may not change when a run goes on; there may be more rounds than before."""
+        return ", ".join(f"{name} {value}" for name, value in asdict(self).items() if name != "rounds")
 
 
 class Solver:
@@ -118,7 +123,7 @@ class Solver:
     def save(self) -> None:
         """Write the state, whole or not at all."""
         used = self.rows[self.rows["key"] != 0]
-        header = np.array([repr(asdict(self.settings))])
+        header = np.array([self.settings.identity])
 
         def write(file: str) -> None:
             with Path(file).open("wb") as out:
@@ -140,9 +145,9 @@ class Solver:
                 self.walk, self.crib, self.peg = state["walk"], state["crib"], state["peg"]
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(f"{path} is damaged ({error}): remove it to begin anew, or choose another --out") from None
-        if header != repr(asdict(self.settings)):
+        if header != self.settings.identity:
             raise ValueError(
-                f"{path} was begun with {header}, now it is {asdict(self.settings)!r}: "
+                f"{path} was begun with {header}, now it is {self.settings.identity}: "
                 "give the same settings to go on, or choose another --out"
             )
         move_rows(used, self.rows)

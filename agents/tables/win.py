@@ -304,7 +304,7 @@ def main(argv: list[str] | None = None) -> None:
     from agents.registry import make  # noqa: PLC0415  (players may read this table)
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--agent", default="heuristic", help="who plays: a name or whatever agents.make takes")
+    parser.add_argument("--agent", default="expert", help="who plays: a name or whatever agents.make takes")
     parser.add_argument("--seed", type=int, default=20261130)
     parser.add_argument("--deals", type=int, default=200_000)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name(DATA_FILE))

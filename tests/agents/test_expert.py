@@ -25,8 +25,9 @@ from crib_env import Game
 from crib_env.actions import FIRST_PLAY, GO
 from crib_env.batch import GameBatch
 from crib_env.cards import pip_of, rank_of
+from crib_env.rules import Rules
 from crib_env.state import DISCARD, PLAY
-from training.arena import play_match
+from training.arena import checked_actions, play_match
 
 
 def ranks_of(hand):
@@ -215,3 +216,13 @@ def test_playing_to_the_score_wins():
     blind = ExpertAgent(near=0, by_score=False, name="blind")
     won = play_match(ExpertAgent(), blind, 400, seed=12).won.mean(axis=1)
     assert won.mean() > 0.49
+
+
+@pytest.mark.parametrize("target", [1, 2, 61, 121, 200, 999])
+def test_any_target_can_be_played(target):
+    """Needs beyond the table of win probability count as its largest; a game of one point ends at once."""
+    agent, rng = ExpertAgent(), np.random.default_rng(1)
+    batch = GameBatch(6, seed=3, rules=Rules(target=target), autoreset=False)
+    while not batch.ended.all():
+        batch.step(checked_actions(agent, batch.views(), batch.masks(), rng))
+    assert (batch.games["score"][:, :2].max(axis=1) == target).all()
