@@ -53,7 +53,7 @@ from crib_env.scoring import rank_points, show_five
 from crib_env.state import DISCARD
 from crib_env.values import OWN_CRIB, THEIR_CRIB, crib_table
 
-NEAR = 31  # points from home at which a side's play is for the win
+NEAR = 45  # points from home at which a side's play is for the win
 MOST_HANDS = 150  # of the other's are played against; more are drawn by their weight
 MOST_CRIB = 2 * MOST_SHOWN  # a hand and a crib together stay below
 

@@ -12,12 +12,10 @@ games for wins follow, from the same weights. May import everything above it.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -39,7 +37,7 @@ from crib_env.state import TALLIES
 from training.arena import play_match
 from training.config import Config, PPOConfig, dump_config, parse_config
 from training.returns import seat_advantages
-from training.runlog import RunLog, Stopwatch, console, match_table
+from training.runlog import RunLog, Stopwatch, console, match_table, stop_signal
 from training.stats import Summary, summarise
 
 PROGRAM = "python -m training.ppo"
@@ -425,25 +423,6 @@ def restore(learner: Learner, phases: list[Phase], config: Config, state: dict[s
             f"the saved state does not fit these settings ({' '.join(str(error).split())[:300]}): resume without "
             "settings that change the network, the number of games or the phases"
         ) from None
-
-
-@contextlib.contextmanager
-def stop_signal() -> Iterator[list[str]]:
-    """A list that stays empty until Ctrl-C or SIGTERM; a second Ctrl-C stops at once."""
-    stop: list[str] = []
-
-    def note(number: int, frame: object) -> None:
-        if stop and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        stop.append(signal.Signals(number).name)
-        console.print("stopping after this update; press Ctrl-C again to stop at once", highlight=False)
-
-    before = {s: signal.signal(s, note) for s in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def prepare(argv: Sequence[str]) -> tuple[Config, Path, dict[str, Any] | None]:

@@ -5,6 +5,7 @@ May import: agents, training.arena, training.stats.
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -129,3 +130,22 @@ def match_table(title: str, rows: list[tuple[str, str, Summary]]) -> Table:
     table.caption = "rates are of all games; hand, crib and play are points per deal, player : opponent"
     table.caption_justify = "left"
     return table
+
+
+@contextmanager
+def stop_signal() -> Iterator[list[str]]:
+    """A list that stays empty until Ctrl-C or SIGTERM; a second Ctrl-C stops at once."""
+    stop: list[str] = []
+
+    def note(number: int, frame: object) -> None:
+        if stop and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        stop.append(signal.Signals(number).name)
+        console.print("stopping after this step; press Ctrl-C again to stop at once", highlight=False)
+
+    before = {s: signal.signal(s, note) for s in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -5,7 +5,7 @@ both sides discard by hand and crib alone; after each the pegging value of every
 the strategy found so far, cribs and hands settle with it (`agents.tables.deal`), and the next
 round's hands are kept that way: an approximate equilibrium of the whole deal in points.
 
-Goes on from where it was stopped, in the same folder. May import: crib_env, agents, cfr, best_response.
+Goes on from where it was stopped, in the same folder. May import: crib_env, agents, cfr, best_response, runlog.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from crib_env.rng import to_uint64
 from crib_env.values import crib_table
 from training.best_response import exploitability
 from training.cfr import ROW, average_strategy, learn, move_rows, new_walk
+from training.runlog import stop_signal
 
 PROGRAM = "python -m training.solve_play"
 STATE_FILE = "state.npz"
@@ -154,7 +155,7 @@ class Solver:
 
 
 def solve(settings: Settings, folder: Path, hands: int, report_every: int, save_every: float = 180.0) -> None:
-    """Run all rounds, saving on the way; stopped by Ctrl-C it saves first.
+    """Run all rounds, saving on the way; stopped by Ctrl-C it saves and raises KeyboardInterrupt.
 
     Args:
         settings: what to solve.
@@ -165,28 +166,30 @@ def solve(settings: Settings, folder: Path, hands: int, report_every: int, save_
     """
     solver = Solver(settings, folder)
     total = settings.rounds * settings.deals
+    console.print(
+        f"{folder}: " + (f"goes on after {solver.deals:,} deals" if solver.deals else "begins anew"), soft_wrap=True
+    )
     saved_at = time.monotonic()
-    with Progress(
+    bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console
-    ) as progress:
-        task = progress.add_task("compiling", total=total, completed=solver.deals)
-        try:
-            while solver.deals < total:
-                left = settings.deals - solver.deals % settings.deals
-                n = min(STRETCH, left, report_every - solver.deals % report_every)
-                solver.learn(n)
-                progress.update(task, completed=solver.deals, description=describe(solver))
-                measured = solver.deals % report_every == 0 or n == left
-                if hands and measured:
-                    report(solver, hands)
-                if n == left:
-                    report_round(solver, solver.close_round())
-                if measured or time.monotonic() - saved_at > save_every:
-                    solver.save()
-                    saved_at = time.monotonic()
-        except KeyboardInterrupt:
-            solver.save()
-            raise
+    )
+    with stop_signal() as stop, bar:
+        task = bar.add_task("compiling", total=total, completed=solver.deals)
+        while solver.deals < total and not stop:
+            left = settings.deals - solver.deals % settings.deals
+            n = min(STRETCH, left, report_every - solver.deals % report_every)
+            solver.learn(n)
+            bar.update(task, completed=solver.deals, description=describe(solver))
+            measured = solver.deals % report_every == 0 or n == left
+            if hands and measured:
+                report(solver, hands)
+            if n == left:
+                report_round(solver, solver.close_round())
+            if measured or stop or time.monotonic() - saved_at > save_every:
+                solver.save()
+                saved_at = time.monotonic()
+    if solver.deals < total:
+        raise KeyboardInterrupt
     console.print(f"solved: {folder / PLAY_FILE} and {DEAL_FILE} beside it", soft_wrap=True)
 
 

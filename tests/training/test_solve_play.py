@@ -1,5 +1,9 @@
 """The solver: a table that learns, a run that goes on where it was stopped, files that are whole."""
 
+import signal
+import subprocess
+import sys
+import time
 from functools import partial
 
 import numpy as np
@@ -167,3 +171,23 @@ def test_the_command_from_start_to_end(tmp_path, monkeypatch, capsys):
     assert all(gain > 0 for gain in gains)
     assert main(command) == 0
     assert (tmp_path / "convergence.csv").read_text().splitlines() == lines
+
+
+def test_a_signal_saves_and_the_same_command_goes_on(tmp_path):
+    """Stopped from outside it leaves a state, says so, and finds it again."""
+    command = [sys.executable, "-m", "training.solve_play", "--hands", "0", "--out", str(tmp_path)]
+
+    def run_for_a_moment():
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            first = process.stderr.readline()
+            time.sleep(2)
+            process.send_signal(signal.SIGTERM)
+            return first, process.communicate()[1], process.returncode
+
+    first, rest, status = run_for_a_moment()
+    assert "begins anew" in first
+    assert status == 130
+    assert "the same command goes on" in rest
+    with np.load(tmp_path / "state.npz") as state:
+        assert state["deals"] > 0
+    assert "goes on after" in run_for_a_moment()[0]
