@@ -14,6 +14,7 @@ score later in the deal.
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -42,8 +43,8 @@ from agents.pegging import (
     step,
     write_position,
 )
-from agents.tables.deal import MOST_PEGGED, MOST_SHOWN, DealTables, deal_tables, play_out
-from agents.tables.play import chances_at, draw_choice, solved_play
+from agents.tables.deal import DEAL_FILE, MOST_PEGGED, MOST_SHOWN, DealTables, deal_tables, load_tables, play_out
+from agents.tables.play import PLAY_FILE, chances_at, draw_choice, solved_play
 from agents.tables.win import win_table
 from crib_env.actions import DISCARD_PLACES, FIRST_PLAY, GO, KEEP_PLACES, N_DISCARDS
 from crib_env.cards import JACK, N_CARDS, N_RANKS, N_SUITS, rank_of, suit_of
@@ -82,10 +83,18 @@ def knowledge_of(strategy: np.ndarray, tables: DealTables, win: np.ndarray) -> K
     )  # fmt: skip
 
 
-@lru_cache(maxsize=1)
-def shipped_knowledge() -> Knowledge:
-    """What comes with the package; loaded once."""
-    return knowledge_of(solved_play(), deal_tables(), win_table())
+@lru_cache(maxsize=2)
+def load_knowledge(folder: Path | None = None) -> Knowledge:
+    """What comes with the package, or a solution of your own; loaded once.
+
+    Args:
+        folder: where `python -m training.solve_play` wrote to.
+    Raises:
+        ValueError: no solution there, or a damaged one.
+    """
+    if folder is None:
+        return knowledge_of(solved_play(), deal_tables(), win_table())
+    return knowledge_of(solved_play(folder / PLAY_FILE), load_tables(folder / DEAL_FILE), win_table())
 
 
 class ExpertAgent:
@@ -95,6 +104,7 @@ class ExpertAgent:
         near: a side so many points from home plays for the win; 0 never, 121 always.
         by_score: whether discards go by win probability, or by points.
         name: how tables call it.
+        knowledge: what it goes by, see `load_knowledge`; None is what comes with the package.
     """
 
     def __init__(
@@ -103,7 +113,7 @@ class ExpertAgent:
         self.name = name
         self._near = near
         self._by_score = by_score
-        self._know = knowledge or shipped_knowledge()
+        self._know = knowledge or load_knowledge()
         self._mind = np.zeros(1, dtype=MIND)
 
     def act(self, views: np.ndarray, masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -114,6 +124,16 @@ class ExpertAgent:
         if len(others):
             actions[others] = act_heuristic(views[others], masks[others], crib_table())
         return actions
+
+
+class SolvedAgent(ExpertAgent):
+    """`solved`: hand, crib and solved play for points alone: the deal's approximate equilibrium.
+
+    Does not consider: the score. What `expert` is worth beyond it is what playing to the score is worth.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(near=0, by_score=False, name="solved")
 
 
 @njit(cache=True)

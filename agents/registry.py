@@ -15,8 +15,14 @@ from agents.random_agent import RandomAgent
 from agents.search import SearchAgent
 
 
+def _solved() -> Agent:
+    from agents.expert import SolvedAgent  # noqa: PLC0415  (its tables are large, and regenerated as modules)
+
+    return SolvedAgent()
+
+
 def _expert() -> Agent:
-    from agents.expert import ExpertAgent  # noqa: PLC0415  (its tables are large, and regenerated as modules)
+    from agents.expert import ExpertAgent  # noqa: PLC0415
 
     return ExpertAgent()
 
@@ -26,6 +32,7 @@ _MAKERS: dict[str, Callable[[], Agent]] = {
     "greedy": GreedyAgent,
     "heuristic": HeuristicAgent,
     "search": SearchAgent,
+    "solved": _solved,
     "expert": _expert,
 }
 SCRIPTED = tuple(_MAKERS)  # weakest to strongest

@@ -1,12 +1,14 @@
 """`expert`: what it believes, what it reckons, and that playing to the score wins."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import agents
 from agents.belief import MIND
 from agents.discards import kept_hand
-from agents.expert import ExpertAgent, dealers_chance, shipped_knowledge, think_of_hands
+from agents.expert import ExpertAgent, SolvedAgent, dealers_chance, load_knowledge, think_of_hands
 from agents.pegging import (
     DEALER,
     MAX_LINE,
@@ -51,7 +53,7 @@ def positions(n, seed, agent=None):
 
 def belief(view):
     """The mind after thinking about a view."""
-    know = shipped_knowledge()
+    know = load_knowledge()
     minds = np.zeros(1, dtype=MIND)
     views = np.array([view])
     role = PONE if view["dealer"] == 0 else DEALER
@@ -94,7 +96,7 @@ def test_belief_holds_the_truth_and_nothing_that_cannot_be():
 def test_dealers_chance_agrees_with_drawing():
     """40,000 draws in plain Python at each of six scores: within four sigmas."""
     rng = np.random.default_rng(3)
-    win = shipped_knowledge().win
+    win = load_knowledge().win
     jacks = 0.08
 
     def odds(n, most):
@@ -160,7 +162,7 @@ def test_needing_few_points_first_it_keeps_the_cards_for_the_play():
         games.step(np.zeros(400, dtype=np.int64))
     views, masks = games.views(slots), games.masks(slots)
     assert (views["phase"] == DISCARD).all()
-    know = shipped_knowledge()
+    know = load_knowledge()
 
     def mean_pegs(scores):
         views["scores"][:, :2] = scores
@@ -213,8 +215,7 @@ def test_a_solution_gives_the_same_moves_twice():
 
 def test_playing_to_the_score_wins():
     """400 mirrored pairs with and without; measured at 53.4 %, so 49 % is five sigmas away."""
-    blind = ExpertAgent(near=0, by_score=False, name="blind")
-    won = play_match(ExpertAgent(), blind, 400, seed=12).won.mean(axis=1)
+    won = play_match(ExpertAgent(), SolvedAgent(), 400, seed=12).won.mean(axis=1)
     assert won.mean() > 0.49
 
 
@@ -226,3 +227,14 @@ def test_any_target_can_be_played(target):
     while not batch.ended.all():
         batch.step(checked_actions(agent, batch.views(), batch.masks(), rng))
     assert (batch.games["score"][:, :2].max(axis=1) == target).all()
+
+
+def test_a_solution_of_ones_own_is_played_or_refused(tmp_path):
+    """A folder as the solver leaves it serves; an empty one is named with the command that fills it."""
+    package = Path(agents.__file__).parent / "tables"
+    for name in ("solved_play.xz", "deal.npz"):
+        (tmp_path / name).write_bytes((package / name).read_bytes())
+    own, shipped = load_knowledge(tmp_path), load_knowledge()
+    assert all(np.array_equal(a, b) for a, b in zip(own, shipped, strict=True))
+    with pytest.raises(ValueError, match=r"nowhere.*python -m training\.solve_play"):
+        load_knowledge(tmp_path / "nowhere")
