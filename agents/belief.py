@@ -15,6 +15,7 @@ from agents.pegging import (
     CARD_BITS,
     DEALER,
     HAND_CARDS,
+    LEVEL,
     MAX_CHOICES,
     MAX_LINE,
     N_HANDS,
@@ -40,6 +41,7 @@ STRAYS = 0.05  # of hands are kept, and of cards laid, for reasons of the other'
 MIND = np.dtype(
     [
         ("line", POSITION, (MAX_LINE,)),
+        ("levels", LEVEL, (MAX_LINE,)),
         ("chances", "f8", (MAX_CHOICES,)),
         ("chance", "u8"),  # state of the generator
         ("n", "i8"),

@@ -38,6 +38,7 @@ from agents.pegging import (
     choices,
     hand_numbers,
     kept_place,
+    lone_choice,
     place_at,
     rank_at,
     step,
@@ -284,13 +285,14 @@ def best_play(view, know, near, mind):
     a = 0
     if m > 1:
         close = min(needs_of(view, 0), needs_of(view, 1)) <= near
-        known = False
-        if not close and view.cards_left[1] > 0:
-            known = chances_at(know.strategy, s, m, mind.chances)
-            if known:
-                a = draw_choice(mind.chances, m, mind)
-        if not known:
-            a = searched(view, know, close, mind, places, m)
+        if close:
+            a = searched(view, know, True, mind, places, m)
+        elif view.cards_left[1] == 0:
+            a = lone_choice(mind.line, mind.levels, 0)
+        elif chances_at(know.strategy, s, m, mind.chances):
+            a = draw_choice(mind.chances, m, mind)
+        else:
+            a = searched(view, know, False, mind, places, m)
     return FIRST_PLAY + kept_place(view, place_at(places, a))
 
 

@@ -21,6 +21,7 @@ PONE, DEALER = 0, 1
 NOBODY = -1  # to play: all cards are down
 MAX_LINE = 2 * HAND_CARDS + 1  # positions from the lead to the end
 MAX_CHOICES = HAND_CARDS
+_BEYOND = 1000  # points no play can make
 N_HANDS = 1820  # multisets of four ranks: 16 choose 4
 
 # A packed hand is like a packed pile, four bits a card, rank + 1; sorted, the lowest rank in the lowest bits.
@@ -37,6 +38,18 @@ POSITION = np.dtype(
         ("laid", "i8", (2,)),  # packed ranks laid in this deal
         ("denied", "i8", (2,)),  # gos proved that no card of this value or less is held
         ("passed", "i8"),  # 1 when the other said go in this count
+    ]
+)
+
+
+# Where alpha-beta stands at one position of a line; all points are the pone's, net, from the first one on.
+LEVEL = np.dtype(
+    [
+        ("net", "i8"),  # made on the way here
+        ("low", "i8"),  # the pone is sure of so many, elsewhere or here
+        ("high", "i8"),  # the dealer need not grant more
+        ("places", "i8"),  # `pegging.choices`
+        ("left", "i8"),  # how many of them are still to be tried
     ]
 )
 
@@ -190,6 +203,70 @@ def begin_count(s, last, other):
     s.count = 0
     s.pile = 0
     s.passed = 0
+
+
+@njit(cache=True)
+def open_points(line, levels, start):
+    """The pone's net points from line[start] to the end when both see all cards, by alpha-beta.
+
+    A loop: loaded from Numba's cache, a function that calls itself with arrays crashed (0.68).
+
+    Args:
+        line: POSITION[9]; from line[start + 1] on it is written.
+        levels: LEVEL[9], scratch.
+        start: place in the line.
+    """
+    depth = start
+    enter(line[start], levels[start], 0, -_BEYOND, _BEYOND)
+    while True:
+        level = levels[depth]
+        if level.left > 0 and level.low < level.high:
+            level.left -= 1  # high cards first: they cut off more
+            net = step(line[depth], place_at(level.places, level.left), line[depth + 1])
+            depth += 1
+            enter(line[depth], levels[depth], level.net + net, level.low, level.high)
+            continue
+        points = level.low if line[depth].turn == PONE else level.high
+        if depth == start:
+            return points
+        depth -= 1
+        level = levels[depth]
+        if line[depth].turn == PONE:
+            level.low = max(level.low, points)
+        else:
+            level.high = min(level.high, points)
+
+
+@njit(cache=True)
+def enter(s, level, net, low, high):
+    """Begin with a position that is reached with `net` points made; at the end they are the result."""
+    level.net = net
+    if s.turn == NOBODY:
+        level.low, level.high, level.left = net, net, 0
+    else:
+        level.low, level.high = low, high
+        level.places, level.left = choices(s)
+
+
+@njit(cache=True)
+def lone_choice(line, levels, d):
+    """The choice that begins the best order of the cards of a player whose other has none left.
+
+    Args:
+        line: POSITION[9]; from line[d + 1] on it is written.
+        levels: LEVEL[9], scratch.
+        d: place in the line.
+    """
+    s = line[d]
+    places, m = choices(s)
+    best, choice = -_BEYOND, 0
+    for a in range(m):
+        net = step(s, place_at(places, a), line[d + 1]) + open_points(line, levels, d + 1)
+        if s.turn == DEALER:
+            net = -net
+        if net > best:
+            best, choice = net, a
+    return choice
 
 
 @njit(cache=True)

@@ -21,16 +21,17 @@ from agents.belief import draw_hands, list_hands
 from agents.discards import dealt_odds
 from agents.heuristic import best_discard, best_play
 from agents.pegging import (
+    LEVEL,
     MAX_CHOICES,
     MAX_LINE,
     N_HANDS,
-    NOBODY,
     PONE,
     POSITION,
     all_hands,
     choices,
     hand_numbers,
     kept_place,
+    open_points,
     place_at,
     rank_at,
     step,
@@ -47,18 +48,6 @@ ALL_HANDS_OF_TWO = 91  # multisets of two ranks: of no more than these none is l
 # A hand is e times as likely to be kept for so many points more: of steps of a half, what fits the
 # hands that `heuristic` keeps of 100,000 deals best, as dealer and as pone. See METHODS.md.
 _KEPT_FOR_POINTS = 2.5
-_BEYOND = 1000  # points no play can make
-
-# Where alpha-beta stands at one position of a line; all points are the pone's, net, from line[1] on.
-LEVEL = np.dtype(
-    [
-        ("net", "i8"),  # made on the way here
-        ("low", "i8"),  # the pone is sure of so many, elsewhere or here
-        ("high", "i8"),  # the dealer need not grant more
-        ("places", "i8"),  # `pegging.choices`
-        ("left", "i8"),  # how many of them are still to be tried
-    ]
-)
 
 
 class SearchAgent:
@@ -152,48 +141,6 @@ def best_card(line, levels, hands, weights, n):
     for i in range(n if m > 1 else 0):
         s.hand[1 - s.turn] = hands[i]
         for a in range(m):
-            net = step(s, place_at(places, a), line[1]) + open_points(line, levels)
+            net = step(s, place_at(places, a), line[1]) + open_points(line, levels, 1)
             totals[a] += weights[i] * (net if s.turn == PONE else -net)
     return place_at(places, np.argmax(totals[:m]))
-
-
-@njit(cache=True)
-def open_points(line, levels):
-    """The pone's net points from line[1] to the end when both see all cards, by alpha-beta.
-
-    A loop: loaded from Numba's cache, a function that calls itself with arrays crashed (0.68).
-
-    Args:
-        line: POSITION[9]; from line[2] on it is written.
-        levels: LEVEL[9], scratch.
-    """
-    depth = 1
-    enter(line[1], levels[1], 0, -_BEYOND, _BEYOND)
-    while True:
-        level = levels[depth]
-        if level.left > 0 and level.low < level.high:
-            level.left -= 1  # high cards first: they cut off more
-            net = step(line[depth], place_at(level.places, level.left), line[depth + 1])
-            depth += 1
-            enter(line[depth], levels[depth], level.net + net, level.low, level.high)
-            continue
-        points = level.low if line[depth].turn == PONE else level.high
-        if depth == 1:
-            return points
-        depth -= 1
-        level = levels[depth]
-        if line[depth].turn == PONE:
-            level.low = max(level.low, points)
-        else:
-            level.high = min(level.high, points)
-
-
-@njit(cache=True)
-def enter(s, level, net, low, high):
-    """Begin with a position that is reached with `net` points made; at the end they are the result."""
-    level.net = net
-    if s.turn == NOBODY:
-        level.low, level.high, level.left = net, net, 0
-    else:
-        level.low, level.high = low, high
-        level.places, level.left = choices(s)

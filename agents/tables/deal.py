@@ -25,6 +25,7 @@ from agents.discards import count_out, discard_points, kept_odds, removal
 from agents.files import write_atomically
 from agents.pegging import (
     DEALER,
+    LEVEL,
     MAX_CHOICES,
     MAX_LINE,
     N_HANDS,
@@ -34,6 +35,7 @@ from agents.pegging import (
     all_hands,
     choices,
     hand_numbers,
+    lone_choice,
     place_at,
     step,
     write_opening,
@@ -112,14 +114,22 @@ def _tables(crib_odds, peg_odds, kept, hand_odds, thrown) -> DealTables:
     return DealTables(crib, stored[0], np.ascontiguousarray(pegged[..., 0] - pegged[..., 1]), *stored[1:])
 
 
-PLAYER = np.dtype([("line", POSITION, (MAX_LINE,)), ("chances", "f8", (MAX_CHOICES,)), ("chance", "u8")])
+# What playing a position out writes on.
+PLAYER = np.dtype(
+    [
+        ("line", POSITION, (MAX_LINE,)),
+        ("levels", LEVEL, (MAX_LINE,)),
+        ("chances", "f8", (MAX_CHOICES,)),
+        ("chance", "u8"),  # state of the generator
+    ]
+)
 
 
 @njit(cache=True)
 def play_out(strategy, p, d, pone_needs, dealer_needs):
     """Play from p.line[d] to the end, both sides by the strategy; where it is silent, any card.
 
-    The first to peg what he needs ends it.
+    A player whose other has no cards left lays his in the best order. The first to peg what he needs ends it.
 
     Args:
         strategy: ENTRY[2**k], see `tables.play`.
@@ -134,7 +144,9 @@ def play_out(strategy, p, d, pone_needs, dealer_needs):
     while p.line[d].turn != NOBODY and pone < pone_needs and dealer < dealer_needs:
         places, m = choices(p.line[d])
         a = 0
-        if m > 1:
+        if m > 1 and p.line[d].hand[1 - p.line[d].turn] == 0:
+            a = lone_choice(p.line, p.levels, d)
+        elif m > 1:
             chances_at(strategy, p.line[d], m, p.chances)
             a = draw_choice(p.chances, m, p)
         net = step(p.line[d], place_at(places, a), p.line[d + 1])

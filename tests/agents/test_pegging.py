@@ -6,6 +6,7 @@ import pytest
 from agents.pegging import (
     CARD_BITS,
     DEALER,
+    LEVEL,
     MAX_LINE,
     NOBODY,
     PONE,
@@ -14,6 +15,7 @@ from agents.pegging import (
     choices,
     hand_numbers,
     live_tail,
+    lone_choice,
     pack,
     place_at,
     rank_at,
@@ -143,3 +145,28 @@ def test_what_a_tail_leaves_out_never_scores(seed):
                 total += pip_of(more[-1])
                 whole, short = np.array(pile + more), np.array(tail + more)
                 assert peg_points(whole, len(whole), total) == peg_points(short, len(short), total), (pile, more)
+
+
+def test_alone_the_best_order_is_found():
+    """100 times three cards against none: what trying every order finds."""
+    rng = np.random.default_rng(6)
+    levels = np.zeros(MAX_LINE, dtype=LEVEL).view(np.recarray)
+    for role in (PONE, DEALER):
+        for _ in range(50):
+            line = opening(0, 0)
+            line[0].turn = role
+            line[0].hand[role] = pack(np.sort(rng.integers(0, 13, 3)), 3)
+            best = max(lone_points(line, 0, place) for place in range(3))
+            chosen = place_at(choices(line[0])[0], lone_choice(line, levels, 0))
+            assert lone_points(line, 0, chosen) == best
+
+
+def lone_points(line, d, place):
+    """Points of whoever moves at line[d] if he lays this card and goes on as well as can be."""
+    net = step(line[d], place, line[d + 1])
+    points = net if line[d].turn == PONE else -net
+    if line[d + 1].turn == NOBODY:
+        return points
+    left = range(size_of(line[d + 1].hand[line[d].turn]))
+    fitting = {place_at(choices(line[d + 1])[0], a) for a in range(choices(line[d + 1])[1])}
+    return points + max(lone_points(line, d + 1, k) for k in left if k in fitting)

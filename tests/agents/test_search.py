@@ -6,6 +6,7 @@ import pytest
 import agents
 from agents.belief import draw_hands, list_hands
 from agents.pegging import (
+    LEVEL,
     MAX_LINE,
     N_HANDS,
     NOBODY,
@@ -13,6 +14,7 @@ from agents.pegging import (
     POSITION,
     choices,
     hand_numbers,
+    open_points,
     pack,
     place_at,
     rank_at,
@@ -20,7 +22,7 @@ from agents.pegging import (
     step,
     write_opening,
 )
-from agents.search import LEVEL, SearchAgent, open_points, worth_keeping
+from agents.search import SearchAgent, worth_keeping
 from crib_env import Game
 from crib_env.batch import GameBatch
 from crib_env.cards import pip_of, rank_of
@@ -134,7 +136,7 @@ def test_open_play_is_minimax():
     for _ in range(60):
         cards = [int(c) for c in rng.permutation(52)[:6]]
         write_opening(line[1], packed(cards[:3]), packed(cards[3:]))
-        assert open_points(line, levels) == plain_minimax(line[1])
+        assert open_points(line, levels, 1) == plain_minimax(line[1])
 
 
 def test_takes_a_pair_royal():
