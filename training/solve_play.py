@@ -164,6 +164,7 @@ def solve(settings: Settings, folder: Path, hands: int, report_every: int, save_
         report_every: deals between measurements.
         save_every: seconds between saves.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     solver = Solver(settings, folder)
     total = settings.rounds * settings.deals
     console.print(

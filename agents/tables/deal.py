@@ -11,7 +11,9 @@ of the luck of the deal; the crib is counted over random deals, all fifteen disc
 from __future__ import annotations
 
 import argparse
+import sys
 import zipfile
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -310,8 +312,8 @@ def save_tables(tables: DealTables, path: Path) -> None:
     write_atomically(path, write)
 
 
-def main() -> None:
-    """Compute the tables and replace the data file in one rename."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Compute the tables and replace the data file in one rename; the exit status."""
     parser = argparse.ArgumentParser(prog=PROGRAM, description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=20261201)
     parser.add_argument("--rounds", type=int, default=6, help="until they settle")
@@ -320,11 +322,18 @@ def main() -> None:
     parser.add_argument("--passes", type=int, default=8, help="times each pair of hands is played")
     parser.add_argument("--play", type=Path, help="the solved play (default: the package's)")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name(DEAL_FILE))
-    args = parser.parse_args()
-    strategy = solved_play(args.play)
-    save_tables(settle(strategy, args.seed, args.rounds, args.deals, args.last_deals, args.passes), args.out)
+    args = parser.parse_args(argv)
+    try:
+        if min(args.rounds, args.deals, args.last_deals, args.passes) < 1:
+            raise ValueError("rounds, deals, last-deals and passes: allowed are whole numbers from 1")
+        strategy = solved_play(args.play)
+        save_tables(settle(strategy, args.seed, args.rounds, args.deals, args.last_deals, args.passes), args.out)
+    except (ValueError, OSError) as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        return 2
     print(f"wrote {args.out}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -12,6 +12,7 @@ May import: crib_env, agents (its registry only to make deals).
 from __future__ import annotations
 
 import argparse
+import sys
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -28,6 +29,7 @@ from crib_env.game import check_whole
 from crib_env.match import MARGINS, SKUNK, margin_of
 from crib_env.rules import TARGET_POINTS
 
+PROGRAM = "python -m agents.tables.win"
 DATA_FILE = "deal_counts.npz"
 BATCH_DEALS = 4096
 DEALER = 0  # the seat that deals in every sampled deal
@@ -299,21 +301,26 @@ def save_counts(path: Path, counts: DealCounts, agent: str, seed: int) -> None:
     write_atomically(path, write)
 
 
-def main(argv: list[str] | None = None) -> None:
-    """Play the deals and replace the data file."""
+def main(argv: list[str] | None = None) -> int:
+    """Play the deals and replace the data file; the exit status."""
     from agents.registry import make  # noqa: PLC0415  (players may read this table)
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog=PROGRAM, description=__doc__.splitlines()[0])
     parser.add_argument("--agent", default="expert", help="who plays: a name or whatever agents.make takes")
-    parser.add_argument("--seed", type=int, default=20261130)
+    parser.add_argument("--seed", type=int, default=20261201)
     parser.add_argument("--deals", type=int, default=200_000)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name(DATA_FILE))
     args = parser.parse_args(argv)
-    counts = count_deals(sample_deals(make(args.agent), args.deals, args.seed))
-    save_counts(args.out, counts, args.agent, args.seed)
+    try:
+        counts = count_deals(sample_deals(make(args.agent), args.deals, args.seed))
+        save_counts(args.out, counts, args.agent, args.seed)
+    except (ValueError, OSError) as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        return 2
     start = solve(counts, margins_by_needs(TARGET_POINTS), len(MARGINS))[-1, -1].reshape(2, -1)
     print(f"wrote {args.out}: the dealer wins {start[0].sum():.2%} from 0-0, skunks are {start[:, SKUNK:].sum():.2%}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

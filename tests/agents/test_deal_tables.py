@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from agents.pegging import DEALER, PONE, hand_numbers, pack
-from agents.tables.deal import MOST_PEGGED, MOST_SHOWN, deal_tables, load_tables, next_tables, save_tables
+from agents.tables.deal import MOST_PEGGED, MOST_SHOWN, deal_tables, load_tables, main, next_tables, save_tables
 from crib_env.cards import RANKS
 from crib_env.values import OWN_CRIB, THEIR_CRIB
 
@@ -120,3 +120,13 @@ def test_another_round_changes_the_cribs_by_no_more_than_noise():
     assert np.sqrt(np.mean(apart**2)) < 0.15
     assert abs(again.kept - tables.kept).sum(axis=1).max() < 0.25
     assert again.hand_odds @ np.arange(MOST_SHOWN) == pytest.approx(tables.hand_odds @ np.arange(MOST_SHOWN), abs=0.05)
+
+
+@pytest.mark.parametrize("wrong", [["--deals", "0"], ["--passes", "-1"], ["--play", "nowhere.xz"]])
+def test_the_command_refuses_what_makes_no_tables(tmp_path, capsys, wrong):
+    """Exit status 2, one line, and the file is left alone."""
+    out = tmp_path / "deal.npz"
+    out.write_bytes(b"as it was")
+    assert main([*wrong, "--out", str(out)]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+    assert out.read_bytes() == b"as it was"
