@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from crib_env.actions import GO, N_ACTIONS, legal_bits, name_action, write_mask
-from crib_env.encoding import encode_view, n_features
+from crib_env.encoding import encode_places, encode_view, n_features
 from crib_env.engine import DRAWN, apply, apply_forced, start_game
 from crib_env.game import check_scores
 from crib_env.rewards import mean_show, outcome, play_lead, potential, reward_id
@@ -150,13 +150,15 @@ class GameBatch:
             out: float32[n, F] to write into, or None for a new array.
             masks: int8[n, 20] likewise.
         Raises:
-            ValueError: unknown encoding, or games of more than two players.
+            ValueError: unknown encoding.
         """
-        if self.rules.players != 2:
-            raise ValueError(f"encodings are for two players, these games have {self.rules.players}: use `views`")
-        out = np.empty((self.n, n_features(encoding)), dtype=np.float32) if out is None else out
+        size = n_features(encoding, self.rules.players)
+        out = np.empty((self.n, size), dtype=np.float32) if out is None else out
         masks = np.empty((self.n, N_ACTIONS), dtype=np.int8) if masks is None else masks
-        observe_many(self.games, self._views, encoding == "rich", crib_table(), out, masks)
+        if self.rules.players == 2:
+            observe_many(self.games, self._views, encoding == "rich", crib_table(), out, masks)
+        else:
+            observe_many_places(self.games, self._views, encoding == "rich", out, masks)
         return out, masks
 
     def views(self, slots: np.ndarray | None = None) -> np.ndarray:
@@ -265,10 +267,19 @@ def step_many(games, actions, ended, deal_episodes, skip_forced, kind, mean, sha
 
 @njit(cache=True)
 def observe_many(games, views, rich, table, out, masks):
-    """View, features and mask of each game's seat to act."""
+    """View, features and mask of each two-player game's seat to act."""
     for i in range(len(games)):
         look(games[i], games[i].to_act, views[i])
         encode_view(views[i], rich, table, out[i])
+        write_mask(legal_bits(games[i]), masks[i])
+
+
+@njit(cache=True)
+def observe_many_places(games, views, rich, out, masks):
+    """`observe_many` with three or four players."""
+    for i in range(len(games)):
+        look(games[i], games[i].to_act, views[i])
+        encode_places(views[i], rich, out[i])
         write_mask(legal_bits(games[i]), masks[i])
 
 

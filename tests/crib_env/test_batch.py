@@ -262,8 +262,6 @@ def test_three_sides_have_no_signed_reward():
     while not batch.ended.all():
         total += np.abs(batch.step(batch.masks().argmax(axis=1))[0]).sum()
     assert total == 0
-    with pytest.raises(ValueError, match="two players"):
-        batch.observe("raw")
 
 
 def test_slots_cannot_be_started_past_the_end():
