@@ -31,7 +31,8 @@ def save_policy(path: Path, network: PolicyValueNet, info: dict[str, Any]) -> No
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "encoding_version": ENCODING_VERSION,
-        "features": n_features(network.config.encoding),
+        "features": n_features(network.config.encoding, network.players),
+        "players": network.players,
         "network": network.config.to_dict(),
         "info": info,
     }
@@ -48,13 +49,15 @@ def load_policy(path: str | os.PathLike) -> tuple[PolicyValueNet, dict[str, Any]
     file = policy_file(Path(path))
     header, tensors = _read(file)
     config = NetworkConfig(**header["network"])
-    if header["encoding_version"] != ENCODING_VERSION or header["features"] != n_features(config.encoding):
+    players = header.get("players", 2)  # files from before there was a choice do not say
+    size = n_features(config.encoding, players)
+    if header["encoding_version"] != ENCODING_VERSION or header["features"] != size:
         raise ValueError(
             f"checkpoint {file} expects encoding {config.encoding!r} version {header['encoding_version']} "
             f"(F={header['features']}); this code writes version {ENCODING_VERSION} "
-            f"(F={n_features(config.encoding)}): play it with the release that trained it, or train anew"
+            f"(F={size}): play it with the release that trained it, or train anew"
         )
-    network = PolicyValueNet(config)
+    network = PolicyValueNet(config, players)
     try:
         network.load_state_dict(tensors)
     except RuntimeError as error:

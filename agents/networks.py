@@ -57,20 +57,27 @@ class PolicyValueNet(nn.Module):
 
     With the `rich` encoding the policy's logits start from what it is given: the expected hand
     plus crib of each discard and the points each card pegs now, each times a learned gate, so
-    that an untrained network already plays as a table would and learns corrections.
+    that an untrained network already plays as a table would and learns corrections. With three and
+    four players there is no table of cribs, and the gate for it stays unused.
+
+    Args:
+        config: its shape.
+        players: at the tables it is for; they have encodings of their own.
     """
 
-    def __init__(self, config: NetworkConfig) -> None:
+    def __init__(self, config: NetworkConfig, players: int = 2) -> None:
         super().__init__()
         self.config = config
-        sizes = [n_features(config.encoding)] + [config.width] * config.depth
+        self.players = players
+        sizes = [n_features(config.encoding, players)] + [config.width] * config.depth
         self.trunk = nn.Sequential()
         for inputs, outputs in itertools.pairwise(sizes):
             self.trunk.append(_orthogonal(nn.Linear(inputs, outputs), math.sqrt(2)))
             self.trunk.append(nn.ReLU())
         self.policy = _orthogonal(nn.Linear(config.width, N_ACTIONS), 0.01)
         self.points_value = _orthogonal(nn.Linear(config.width, 1), 1.0)
-        self._standing = [feature(config.encoding, name).slice for name in ("phase", "i_deal", *SCORE_FEATURES)]
+        who_deals = "i_deal" if players == 2 else "dealer"
+        self._standing = [self._slice(name) for name in ("phase", who_deals, *SCORE_FEATURES)]
         standing = sum(s.stop - s.start for s in self._standing)
         self.win_value = nn.Sequential(
             _orthogonal(nn.Linear(config.width + standing, WIN_HEAD_WIDTH), math.sqrt(2)),
@@ -80,10 +87,13 @@ class PolicyValueNet(nn.Module):
         self._rich = config.encoding == "rich"
         if self._rich:
             self.gates = nn.Parameter(torch.ones(4))
-            self._hand, self._crib, self._peg, self._reply = (
-                feature("rich", name).slice for name in ("hand_values", "crib_values", "peg_now", "reply")
-            )
+            self._hand, self._peg, self._reply = map(self._slice, ("hand_values", "peg_now", "reply"))
+            self._crib = self._slice("crib_values") if players == 2 else None
         self._hide_scores()
+
+    def _slice(self, name: str) -> slice:
+        """Where a feature lies in this network's observations."""
+        return feature(self.config.encoding, name, self.players).slice
 
     def _hide_scores(self) -> None:
         """Zero the weights of the scores: they are zero in single deals, and must mean nothing at first after."""
@@ -91,7 +101,7 @@ class PolicyValueNet(nn.Module):
         assert isinstance(first, nn.Linear)
         with torch.no_grad():
             for name in SCORE_FEATURES:
-                first.weight[:, feature(self.config.encoding, name).slice] = 0
+                first.weight[:, self._slice(name)] = 0
 
     def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Masked logits and values.
@@ -112,11 +122,13 @@ class PolicyValueNet(nn.Module):
 
     def _table_logits(self, observations: Tensor) -> Tensor:
         gates = self.gates * self.gates.new_tensor(GATE_SCALES)
-        discards = gates[0] * observations[:, self._hand] + gates[1] * observations[:, self._crib]
+        discards = gates[0] * observations[:, self._hand]
+        if self._crib is not None:
+            discards = discards + gates[1] * observations[:, self._crib]
+        unused = observations.new_zeros(len(observations), N_DISCARDS - discards.shape[1])
         plays = gates[2] * observations[:, self._peg] + gates[3] * observations[:, self._reply]
         go = observations.new_zeros(len(observations), N_ACTIONS - FIRST_PLAY - plays.shape[1])
-        assert discards.shape[1] == N_DISCARDS
-        return torch.cat([discards, plays, go], dim=1)
+        return torch.cat([discards, unused, plays, go], dim=1)
 
 
 def _orthogonal(layer: nn.Linear, gain: float) -> nn.Linear:

@@ -32,7 +32,13 @@ class NeuralAgent:
 
     @torch.inference_mode()
     def act(self, views: np.ndarray, masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """See `Agent.act`."""
+        """See `Agent.act`.
+
+        Raises:
+            ValueError: views of another number of players than the network is for.
+        """
+        if len(views) and views["players"][0] != self.network.players:
+            raise ValueError(f"{self.name} was trained for {self.network.players} players, not {views['players'][0]}")
         device = self.network.policy.weight.device
         observations = torch.from_numpy(encode(views, self.network.config.encoding)).to(device)
         logits, _ = self.network(observations, torch.from_numpy(masks).to(device))

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from crib_env.cards import NO_CARD, card_id, cards_text, pip_of, rank_of
-from crib_env.rules import HAND_CARDS, MAX_COUNT, MAX_DEALT
+from crib_env.rules import FEW_DEALT, HAND_CARDS, MAX_COUNT, MAX_DEALT
 from crib_env.state import DISCARD, PLAY
 
 N_ACTIONS = 20
@@ -31,6 +31,8 @@ DISCARD_PLACES = np.array(list(combinations(range(MAX_DEALT), 2)), dtype=np.int8
 KEEP_PLACES = np.array(
     [[p for p in range(MAX_DEALT) if p not in pair] for pair in combinations(range(MAX_DEALT), 2)], dtype=np.int8
 )
+# int8[5, 4]: the places kept of a five-card hand when one card is laid away.
+KEEP_PLACES_OF_FIVE = np.array([[p for p in range(FEW_DEALT) if p != away] for away in range(FEW_DEALT)], dtype=np.int8)
 
 
 @njit(cache=True)

@@ -12,11 +12,11 @@ import numpy as np
 from numba import njit
 
 from crib_env.actions import GO, N_ACTIONS, legal_bits, name_action, write_mask
-from crib_env.encoding import encode_view, n_features
+from crib_env.encoding import encode_places, encode_view, n_features
 from crib_env.engine import DRAWN, apply, apply_forced, start_game
 from crib_env.game import check_scores
-from crib_env.rewards import mean_show, outcome, play_lead, potential, reward_id
-from crib_env.rules import Rules
+from crib_env.rewards import check_reward, mean_show, outcome, play_lead, potential
+from crib_env.rules import MAX_PLAYERS, Rules
 from crib_env.state import DISCARD, OVER, PLAY, TALLIES, new_records
 from crib_env.values import crib_table
 from crib_env.view import look, new_views
@@ -34,9 +34,9 @@ class GameBatch:
     Args:
         n: number of games.
         seed: any integer; decides cards and first dealers.
-        rules: the table's choices. With three sides there is no signed stream: rewards stay zero.
+        rules: the table's choices.
         episode: "game", or "deal": an episode ends with the show of its first deal.
-        reward: "win", "points" or "match" (see `rewards`).
+        reward: "win", "points" or, with two sides, "match" (see `rewards`).
         mean_show: with "points": heels and the show are paid when the last discard is made, at
             their mean over the starters (see `rewards`); less luck, for learning on deals.
         shaping: weight of the score potential in "win" and "match".
@@ -46,6 +46,9 @@ class GameBatch:
         start_scores: two ints, where every episode begins; None is 0-0. `draw_scores` varies it.
         first_game: number of the game in slot 0.
         autoreset: when an episode ends, `step` starts the slot's next one at once.
+    Attributes:
+        side_rewards: float32[n, sides], what each side gained by the last step: zero-sum in each
+            row, column 0 is what `step` returns. A buffer.
     Raises:
         ValueError: an argument outside what is allowed.
     """
@@ -81,7 +84,7 @@ class GameBatch:
         self.skip_forced = skip_forced
         self.autoreset = autoreset
         self.first_game = int(first_game)
-        self._reward = reward_id(reward)
+        self._reward = check_reward(reward, self.rules.sides)
         self._mean_show = bool(mean_show)
         self._shaping = float(shaping)
         self._dealer = DRAWN if dealer is None else dealer
@@ -89,6 +92,7 @@ class GameBatch:
         self.games = new_records(n, self.rules, seed)
         self.episodes = np.zeros(n, dtype=np.int64)  # finished or begun before the present one, by slot
         self.rewards = np.zeros(n, dtype=np.float32)
+        self.side_rewards = np.zeros((n, self.rules.sides), dtype=np.float32)
         self.dones = np.zeros(n, dtype=np.bool_)
         self.ended = np.zeros(n, dtype=np.bool_)  # episode over and, without autoreset, none begun since
         self.to_act = np.zeros(n, dtype=np.int64)
@@ -103,6 +107,7 @@ class GameBatch:
         self.episodes[:] = 0
         self._start(np.arange(self.n))
         self.rewards[:] = 0
+        self.side_rewards[:] = 0
         self.dones[:] = False
         self.ended[:] = False
         self._refresh()
@@ -127,15 +132,16 @@ class GameBatch:
         Args:
             actions: int[n], the action of seat `to_act[i]` in game i; ignored where `ended[i]`.
         Returns:
-            rewards float32[n], what side 0 gained by it (side 1 the negative), and dones bool[n],
-            True where the episode ended with this step. Both are buffers, overwritten next time.
+            rewards float32[n], what side 0 gained by it (the other of two sides the negative; for
+            three see `side_rewards`), and dones bool[n], True where the episode ended with this
+            step. Both are buffers, overwritten next time.
         Raises:
             ValueError: wrong shape or dtype, or an illegal action; then no game was touched.
         """
         actions = self._check_actions(actions)
         step_many(
             self.games, actions, self.ended, self.episode == "deal", self.skip_forced,
-            self._reward, self._mean_show, self._shaping, self.rewards, self.dones,
+            self._reward, self._mean_show, self._shaping, self.rewards, self.side_rewards, self.dones,
         )  # fmt: skip
         if self.dones.any():
             self._end_episodes(np.flatnonzero(self.dones))
@@ -150,13 +156,15 @@ class GameBatch:
             out: float32[n, F] to write into, or None for a new array.
             masks: int8[n, 20] likewise.
         Raises:
-            ValueError: unknown encoding, or games of more than two players.
+            ValueError: unknown encoding.
         """
-        if self.rules.players != 2:
-            raise ValueError(f"encodings are for two players, these games have {self.rules.players}: use `views`")
-        out = np.empty((self.n, n_features(encoding)), dtype=np.float32) if out is None else out
+        size = n_features(encoding, self.rules.players)
+        out = np.empty((self.n, size), dtype=np.float32) if out is None else out
         masks = np.empty((self.n, N_ACTIONS), dtype=np.int8) if masks is None else masks
-        observe_many(self.games, self._views, encoding == "rich", crib_table(), out, masks)
+        if self.rules.players == 2:
+            observe_many(self.games, self._views, encoding == "rich", crib_table(), out, masks)
+        else:
+            observe_many_places(self.games, self._views, encoding == "rich", out, masks)
         return out, masks
 
     def views(self, slots: np.ndarray | None = None) -> np.ndarray:
@@ -240,15 +248,19 @@ def start_slots(games, slots, first_game, episodes, dealer, scores):
 
 
 @njit(cache=True)
-def step_many(games, actions, ended, deal_episodes, skip_forced, kind, mean, shaping, rewards, dones):
+def step_many(games, actions, ended, deal_episodes, skip_forced, kind, mean, shaping, rewards, side_rewards, dones):
     """Apply one legal action in each game whose episode goes on; write rewards and dones."""
+    before = np.zeros(MAX_PLAYERS)
     for i in range(len(games)):
         g = games[i]
         rewards[i] = 0
+        side_rewards[i] = 0
         dones[i] = False
         if ended[i]:
             continue
-        before = play_lead(g) if mean else potential(g, kind, shaping)
+        before[0] = play_lead(g) if mean else potential(g, kind, shaping, 0)
+        for side in range(2, g.sides):
+            before[side] = potential(g, kind, shaping, side)
         deal = g.deal
         discarding = g.phase == DISCARD
         apply(g, actions[i])
@@ -256,19 +268,33 @@ def step_many(games, actions, ended, deal_episodes, skip_forced, kind, mean, sha
             apply_forced(g)
         dones[i] = g.phase == OVER or (deal_episodes and g.deal != deal)
         if mean:
-            rewards[i] = play_lead(g) - before
+            rewards[i] = play_lead(g) - before[0]
             if discarding and g.phase == PLAY:
                 rewards[i] += mean_show(g)
-        elif g.sides == 2:
-            rewards[i] = outcome(g, kind) + potential(g, kind, shaping) - before
+        else:
+            rewards[i] = outcome(g, kind, 0) + potential(g, kind, shaping, 0) - before[0]
+        side_rewards[i, 0] = rewards[i]
+        side_rewards[i, 1] = -rewards[i]
+        for side in range(2, g.sides):
+            side_rewards[i, side] = outcome(g, kind, side) + potential(g, kind, shaping, side) - before[side]
+            side_rewards[i, 1] -= side_rewards[i, side]  # zero-sum
 
 
 @njit(cache=True)
 def observe_many(games, views, rich, table, out, masks):
-    """View, features and mask of each game's seat to act."""
+    """View, features and mask of each two-player game's seat to act."""
     for i in range(len(games)):
         look(games[i], games[i].to_act, views[i])
         encode_view(views[i], rich, table, out[i])
+        write_mask(legal_bits(games[i]), masks[i])
+
+
+@njit(cache=True)
+def observe_many_places(games, views, rich, out, masks):
+    """`observe_many` with three or four players."""
+    for i in range(len(games)):
+        look(games[i], games[i].to_act, views[i])
+        encode_places(views[i], rich, out[i])
         write_mask(legal_bits(games[i]), masks[i])
 
 

@@ -36,7 +36,7 @@ _OPPONENT_STREAM = 0x0990  # keeps the opponent's chance apart from the environm
 _HALF = np.uint64(63)
 
 
-def observation_space(encoding: str) -> spaces.Dict:
+def observation_space(encoding: str, players: int = 2) -> spaces.Dict:
     """Space of one observation: features and mask.
 
     The mask is a Box, which every library flattens; its int8 is what `Discrete.sample` wants.
@@ -44,7 +44,7 @@ def observation_space(encoding: str) -> spaces.Dict:
     low, high = OBSERVATION_RANGE
     return spaces.Dict(
         {
-            "observation": spaces.Box(low, high, (n_features(encoding),), np.float32),
+            "observation": spaces.Box(low, high, (n_features(encoding, players),), np.float32),
             "action_mask": spaces.Box(0, 1, (N_ACTIONS,), np.int8),
         }
     )
@@ -403,13 +403,7 @@ def start_slots(games, slots, numbers, seats_wanted, dealers_wanted, scores, kin
             g.score[place ^ seat] = scores[slot, place]
             g.back[place ^ seat] = scores[slot, place]
         seats[slot] = seat
-        leads[slot] = signed(potential(g, kind, shaping), seat)
-
-
-@njit(cache=True, inline="always")
-def signed(gain, seat):
-    """What side 0 gains, from the side of `seat`."""
-    return -gain if seat else gain
+        leads[slot] = potential(g, kind, shaping, seat)
 
 
 @njit(cache=True)
@@ -493,8 +487,8 @@ def conclude(games, seats, ended, one_deal, kind, shaping, leads, rewards, dones
         if ended[i]:
             continue
         g = games[i]
-        lead = signed(potential(g, kind, shaping), seats[i])
-        rewards[i] = signed(outcome(g, kind), seats[i]) + lead - leads[i]
+        lead = potential(g, kind, shaping, seats[i])
+        rewards[i] = outcome(g, kind, seats[i]) + lead - leads[i]
         leads[i] = lead
         dones[i] = is_over(g, one_deal)
 

@@ -1,11 +1,12 @@
-"""Rewards by name, for two sides, zero-sum: what side 0 gains, side 1 loses. Never clipped.
+"""Rewards by name, for a side, zero-sum over the sides: partners share theirs. Never clipped.
 
-    win     +1 to the winner, -1 to the loser, at the end of the game
+    win     +1 to the winner at the end of the game, -1 to the loser; each of two losers -1/2
     points  points pegged, mine less theirs, as they fall; a deal's net points run to about +-50
     match   match points to the winner at the end: 1, 2 for a skunk, 4 for a double skunk
-            (free play, format `free_4`; at 61 a lurch counts 2)
+            (free play, format `free_4`; at 61 a lurch counts 2). Two sides: none are known for three
 
-Shaping, for `win` and `match`: `shaping * (mine - theirs) / target` is added as a potential
+`theirs` is the mean of the other sides'. Shaping, for `win` and `match`: `shaping * (mine - theirs)
+/ target` is added as a potential
 (Ng, Harada, Russell 1999), with potential zero at the end, so the best policy stays the same.
 For learning there is also a steadier form of `points` (`play_lead`, `mean_show`): the show and
 heels are paid when the last discard is made, at their mean over every starter that could be
@@ -58,23 +59,58 @@ def skunk_level(loser_score, target):
 
 
 @njit(cache=True)
-def outcome(g, kind):
-    """What side 0 is paid for the end of the game `g`: 0 while it goes on."""
+def outcome(g, kind, side):
+    """What `side` is paid for the end of the game `g`: 0 while it goes on."""
     if g.phase != OVER or kind == POINTS:
         return 0.0
     worth = 1.0
     if kind == MATCH:
         worth = float(MATCH_POINTS[skunk_level(g.score[1 - g.winner], g.target)])
-    return worth if g.winner == 0 else -worth
+    return worth if g.winner == side else -worth / (g.sides - 1)
 
 
 @njit(cache=True)
-def potential(g, kind, shaping):
-    """What side 0's lead is worth before the end: its differences are paid as they arise."""
-    lead = float(g.score[0] - g.score[1])
+def potential(g, kind, shaping, side):
+    """What the lead of `side` is worth before the end: its differences are paid as they arise."""
     if kind == POINTS:
-        return lead
-    return 0.0 if g.phase == OVER else shaping * lead / g.target
+        return lead_of(g, side)
+    return 0.0 if g.phase == OVER else shaping * lead_of(g, side) / g.target
+
+
+@njit(cache=True, inline="always")
+def lead_of(g, side):
+    """Score of `side` less the mean of the others'."""
+    total = 0
+    for other in range(g.sides):
+        total += g.score[other]
+    return g.score[side] - (total - g.score[side]) / (g.sides - 1)
+
+
+@njit(cache=True)
+def standings_one(games, i, kind, shaping, standings):
+    """What each side of games[i] has been paid or stands to be: its differences are the rewards.
+
+    Args:
+        games: GAME[B].
+        i: which of them.
+        kind: `reward_id`.
+        shaping: weight of the score potential.
+        standings: float64[sides], written.
+    """
+    for side in range(len(standings)):
+        standings[side] = outcome(games[i], kind, side) + potential(games[i], kind, shaping, side)
+
+
+def check_reward(name: str, sides: int) -> int:
+    """Number of a reward that `sides` sides can be paid by.
+
+    Raises:
+        ValueError: no such reward, or match points for three.
+    """
+    kind = reward_id(name)
+    if kind == MATCH and sides != 2:
+        raise ValueError(f'reward "match" with {sides} sides: match points are known for two; take "win" or "points"')
+    return kind
 
 
 @njit(cache=True)

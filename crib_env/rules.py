@@ -39,6 +39,7 @@ LURCH_SCORE = 30  # the half-way line of the 61-point game
 
 MAX_PLAYERS = 4
 MAX_DEALT = 6  # cards dealt to one player, two-handed
+FEW_DEALT = 5  # with three and four players
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Rules:
     @property
     def dealt_cards(self) -> int:
         """Cards dealt to each player."""
-        return 6 if self.players == 2 else 5
+        return MAX_DEALT if self.players == 2 else FEW_DEALT
 
     @property
     def discards(self) -> int:

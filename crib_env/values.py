@@ -13,9 +13,9 @@ from importlib.resources import files
 import numpy as np
 from numba import njit
 
-from crib_env.actions import DISCARD_PLACES, KEEP_PLACES, N_DISCARDS
+from crib_env.actions import DISCARD_PLACES, KEEP_PLACES, KEEP_PLACES_OF_FIVE, N_DISCARDS
 from crib_env.cards import JACK, N_CARDS, N_RANKS, N_SUITS, pip_of, rank_of, suit_of
-from crib_env.rules import HAND_CARDS, MAX_COUNT, MAX_DEALT
+from crib_env.rules import FEW_DEALT, HAND_CARDS, MAX_COUNT, MAX_DEALT
 from crib_env.scoring import one_suit, peg_points, rank_points
 
 OWN_CRIB, THEIR_CRIB = 0, 1  # first axis of the crib table
@@ -53,22 +53,50 @@ def expected_hands(dealt, values):
         b = dealt[KEEP_PLACES[action, 1]]
         c = dealt[KEEP_PLACES[action, 2]]
         d = dealt[KEEP_PLACES[action, 3]]
-        total = 0
-        for rank in range(N_RANKS):
-            total += left[rank] * rank_points((rank_of(a), rank_of(b), rank_of(c), rank_of(d), rank))
-        total += suit_totals(a, b, c, d, suit_left)
+        total = rank_totals(a, b, c, d, left) + suit_totals(a, b, c, d, suit_left, N_CARDS - MAX_DEALT)
         values[action] = total / (N_CARDS - MAX_DEALT)
 
 
 @njit(cache=True)
-def suit_totals(a, b, c, d, suit_left):
+def expected_hands_of_five(dealt, values):
+    """`expected_hands` with three and four players: five cards are dealt, one is laid away, 47 starters.
+
+    Args:
+        dealt: int8[>= 5], the five cards first, sorted.
+        values: float32[5], written: one for each card that can be laid away.
+    """
+    left = np.full(N_RANKS, N_SUITS, np.int64)
+    suit_left = np.full(N_SUITS, N_RANKS, np.int64)
+    for k in range(FEW_DEALT):
+        left[rank_of(dealt[k])] -= 1
+        suit_left[suit_of(dealt[k])] -= 1
+    for away in range(FEW_DEALT):
+        a = dealt[KEEP_PLACES_OF_FIVE[away, 0]]
+        b = dealt[KEEP_PLACES_OF_FIVE[away, 1]]
+        c = dealt[KEEP_PLACES_OF_FIVE[away, 2]]
+        d = dealt[KEEP_PLACES_OF_FIVE[away, 3]]
+        total = rank_totals(a, b, c, d, left) + suit_totals(a, b, c, d, suit_left, N_CARDS - FEW_DEALT)
+        values[away] = total / (N_CARDS - FEW_DEALT)
+
+
+@njit(cache=True, inline="always")
+def rank_totals(a, b, c, d, left):
+    """Fifteens, pairs and runs of a hand, summed over the starters: `left` counts them by rank."""
+    total = 0
+    for rank in range(N_RANKS):
+        total += left[rank] * rank_points((rank_of(a), rank_of(b), rank_of(c), rank_of(d), rank))
+    return total
+
+
+@njit(cache=True)
+def suit_totals(a, b, c, d, suit_left, starters):
     """Flush and nobs of a hand, summed over the starters: `suit_left` counts them by suit."""
     total = 0
     for card in (a, b, c, d):
         if rank_of(card) == JACK:
             total += suit_left[suit_of(card)]
     if one_suit(a, b, c, d):
-        total += HAND_CARDS * (N_CARDS - MAX_DEALT) + suit_left[suit_of(a)]
+        total += HAND_CARDS * starters + suit_left[suit_of(a)]
     return total
 
 

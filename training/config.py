@@ -98,8 +98,9 @@ class EvaluationConfig:
 
     Args:
         every: decisions between evaluations.
-        pairs: mirrored pairs against each opponent, each time.
-        final_pairs: mirrored pairs for the closing table.
+        pairs: mirrored pairs against each opponent, each time; with three and four players, deals
+            of cards that are played with the learner on each side in turn.
+        final_pairs: likewise for the closing table.
         opponents: who they are: names, checkpoints or module:function.
     """
 
@@ -132,8 +133,6 @@ class Config:
     def check(self) -> None:
         """Raise ValueError at the first setting no run could have."""
         ppo, phases = self.ppo, self.phases
-        if self.rules.players != 2:
-            raise ValueError(f"rules.players {self.rules.players}: training knows the two-player game so far")
         for key, value in (
             ("ppo.games", ppo.games), ("ppo.horizon", ppo.horizon), ("ppo.epochs", ppo.epochs),
             ("ppo.minibatch", ppo.minibatch), ("evaluation.every", self.evaluation.every),
@@ -150,6 +149,8 @@ class Config:
             raise ValueError("phases.deal_decisions and phases.game_decisions: neither below 0, and not both 0")
         if phases.game_reward not in ("win", "match"):
             raise ValueError(f"phases.game_reward {phases.game_reward!r}: allowed are win, match")
+        if phases.game_reward == "match" and self.rules.sides != 2:
+            raise ValueError("phases.game_reward 'match': match points are known for two sides, three players want win")
         if not (0 < ppo.learning_rate < 1 and 0 < ppo.clip < 1 and 0 <= ppo.trace <= 1 and 0 < ppo.discount <= 1):
             raise ValueError("ppo: learning_rate and clip lie in (0, 1), trace in [0, 1], discount in (0, 1]")
         if self.run.device not in ("auto", "cpu") and not re.fullmatch(r"cuda(:\d+)?", self.run.device):

@@ -4,10 +4,11 @@
     python -m training.ppo --config FILE --ppo.clip 0.1     settings from a file, and on top of it
     python -m training.ppo --resume runs/NAME               go on after a stop
 
-One network plays both seats of every game. An update collects `games x horizon` decisions, turns
-them into per-seat advantages (`returns`) and takes a few epochs of clipped policy gradient steps.
-Single deals for points come first: the learner sees no score and is paid its net points. Whole
-games for wins follow, from the same weights. May import everything above it.
+One network plays every seat of every game: of two or, with `--rules.players`, three or four. An
+update collects `games x horizon` decisions, turns them into per-seat advantages (`returns`) and
+takes a few epochs of clipped policy gradient steps. Single deals for points come first: the
+learner sees no score and is paid its net points. Whole games for wins follow, from the same
+weights. May import everything above it.
 """
 
 from __future__ import annotations
@@ -33,12 +34,14 @@ from agents.neural import NeuralAgent
 from crib_env.actions import N_ACTIONS
 from crib_env.batch import GameBatch
 from crib_env.encoding import n_features
+from crib_env.rules import Rules
 from crib_env.state import TALLIES
 from training.arena import play_match
 from training.config import Config, PPOConfig, dump_config, parse_config
 from training.returns import seat_advantages
 from training.runlog import RunLog, Stopwatch, console, match_table, stop_signal
 from training.stats import Summary, summarise
+from training.tables import TableSummary, play_tables
 
 PROGRAM = "python -m training.ppo"
 STATE_FILE, CONFIG_FILE, CLOSING_FILE = "latest.pt", "config.yaml", "closing.json"
@@ -91,13 +94,14 @@ def phases_of(config: Config) -> list[Phase]:
 class Rollout:
     """One update's decisions, time first: [T, B, ...]. NumPy and torch share the memory."""
 
-    def __init__(self, horizon: int, games: int, encoding: str) -> None:
-        self.observations = torch.zeros(horizon, games, n_features(encoding))
+    def __init__(self, horizon: int, games: int, encoding: str, rules: Rules | None = None) -> None:
+        rules = rules or Rules()
+        self.observations = torch.zeros(horizon, games, n_features(encoding, rules.players))
         self.masks = torch.zeros(horizon, games, N_ACTIONS, dtype=torch.int8)
         self.actions = torch.zeros(horizon, games, dtype=torch.int64)
         self.log_probs = torch.zeros(horizon, games)
         self.values = torch.zeros(horizon, games)
-        self.rewards = torch.zeros(horizon, games)
+        self.rewards = torch.zeros(horizon, games, rules.sides)
         self.dones = torch.zeros(horizon, games, dtype=torch.bool)
         self.seats = torch.zeros(horizon, games, dtype=torch.int64)
         self.advantages = torch.zeros(horizon, games)
@@ -126,7 +130,7 @@ class Learner:
 
 @torch.inference_mode()
 def collect(learner: Learner, rollout: Rollout, watch: Stopwatch) -> None:
-    """Play `horizon` decisions in every game, the network in both seats; fill the rollout."""
+    """Play `horizon` decisions in every game, the network in every seat; fill the rollout."""
     batch, network, phase = learner.batch, learner.network, learner.phase
     for t in range(len(rollout.actions)):
         with watch.part("environment"):
@@ -139,8 +143,8 @@ def collect(learner: Learner, rollout: Rollout, watch: Stopwatch) -> None:
             rollout.log_probs[t] = log_prob_of(logits, actions)
             rollout.values[t] = values[:, phase.head]
         with watch.part("environment"):
-            rewards, dones = batch.step(rollout.actions[t].numpy())
-            rollout.rewards[t] = torch.from_numpy(rewards) * phase.scale
+            _, dones = batch.step(rollout.actions[t].numpy())
+            rollout.rewards[t] = torch.from_numpy(batch.side_rewards) * phase.scale
             rollout.dones[t] = torch.from_numpy(dones)
     observations, masks = batch.observe(network.config.encoding)
     _, values = network(torch.from_numpy(observations).to(learner.device), torch.from_numpy(masks).to(learner.device))
@@ -238,7 +242,7 @@ def train(config: Config, folder: Path, state: dict[str, Any] | None = None) -> 
     learner = new_learner(config, phases)
     if state:
         restore(learner, phases, config, state)
-    rollout = Rollout(config.ppo.horizon, config.ppo.games, config.network.encoding)
+    rollout = Rollout(config.ppo.horizon, config.ppo.games, config.network.encoding, config.rules)
     opponents = [agents.make(name) for name in config.evaluation.opponents]
     watch = Stopwatch()
     with stop_signal() as stop, RunLog(folder, total, learner.done) as log:
@@ -285,7 +289,7 @@ def new_learner(config: Config, phases: list[Phase]) -> Learner:
     torch.manual_seed(config.run.seed)
     wanted = config.run.device
     device = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted)
-    network = PolicyValueNet(config.network).to(device)
+    network = PolicyValueNet(config.network, config.rules.players).to(device)
     optimizer = torch.optim.Adam(network.parameters(), lr=config.ppo.learning_rate, eps=1e-5, fused=True)
     generator = torch.Generator().manual_seed(config.run.seed)
     return Learner(network, optimizer, generator, device, phases[0], make_batch(config, phases[0]))
@@ -299,7 +303,7 @@ def make_batch(config: Config, phase: Phase) -> GameBatch:
         rules=config.rules,
         episode=phase.name,
         reward=phase.reward,
-        mean_show=phase.reward == "points",
+        mean_show=phase.reward == "points" and config.rules.players == 2,
         skip_forced=True,
     )
 
@@ -313,7 +317,7 @@ def enter_phase(learner: Learner, phases: list[Phase], config: Config) -> None:
 
 
 def deal_curves(batch: GameBatch) -> dict[str, float]:
-    """Points a deal by phase, both seats together, since the last call."""
+    """Points a deal by phase, all seats together, since the last call."""
     deals = max(int(batch.deals_ended[0]), 1)
     curves = {
         f"points_per_deal/{name}": float(points) / deals for name, points in zip(TALLIES, batch.tally, strict=True)
@@ -334,7 +338,9 @@ def watch_strength(learner: Learner, config: Config, opponents: list[Agent], fol
     """Play the opponents, draw the curves, keep the network if it is the best so far; a note."""
     rows = play_all(NeuralAgent(learner.network), opponents, config, config.evaluation.pairs, EVALUATION_SEED)
     for bot, s in rows:
-        curves = {"win_rate": s.win_rate, "skunk_rate": s.skunk_rate, "skunked_rate": s.skunked_rate}
+        curves = {"win_rate": s.win_rate}
+        if isinstance(s, Summary):
+            curves |= {"skunk_rate": s.skunk_rate, "skunked_rate": s.skunked_rate}
         log.scalars({f"{name}/{bot.name}": value for name, value in curves.items()}, learner.done)
     rates = {bot.name: s.win_rate for bot, s in rows}
     score = float(np.mean([rate for name, rate in rates.items() if name != "random"] or list(rates.values())))
@@ -351,8 +357,10 @@ def policy_info(learner: Learner, config: Config, folder: Path) -> dict[str, Any
 
 def play_all(
     player: Agent, opponents: list[Agent], config: Config, pairs: int, seed: int
-) -> list[tuple[Agent, Summary]]:
-    """The player's match with each opponent."""
+) -> list[tuple[Agent, Summary | TableSummary]]:
+    """The player's match with each opponent; with three and four players each other side is that opponent's."""
+    if config.rules.players != 2:
+        return [(bot, play_tables(player, bot, pairs, seed, config.rules)) for bot in opponents]
     return [(bot, summarise(play_match(player, bot, pairs, seed, config.rules))) for bot in opponents]
 
 
@@ -362,8 +370,8 @@ def close(learner: Learner, config: Config, opponents: list[Agent], folder: Path
     best, info = load_policy(folder / BEST_POLICY)
     if info["decisions"] != learner.done:
         players = {"best": best.to(learner.device)} | players
-    rows = []
-    with console.status(f"closing table, {config.evaluation.final_pairs:,} mirrored pairs a match"):
+    rows: list[tuple[str, str, Summary | TableSummary]] = []
+    with console.status("playing for the closing table"):
         for name, network in players.items():
             matches = play_all(
                 NeuralAgent(network, name), opponents, config, config.evaluation.final_pairs, CLOSING_SEED
@@ -374,8 +382,8 @@ def close(learner: Learner, config: Config, opponents: list[Agent], folder: Path
     write_text(folder / CLOSING_FILE, json.dumps(record, indent=1))
     console.print(
         f"kept in {folder}: {BEST_POLICY}, {LATEST_POLICY}, {CLOSING_FILE}, event files\n"
-        f"  curves   tensorboard --logdir {folder.parent}\n"
-        f"  matches  python -m training.tournament {folder} heuristic",
+        f"  curves   tensorboard --logdir {folder.parent}"
+        + (f"\n  matches  python -m training.tournament {folder} heuristic" if config.rules.players == 2 else ""),
         highlight=False,
     )
 
@@ -453,10 +461,10 @@ def compile_game(config: Config) -> None:
     with console.status("compiling the game (the first run only, about a minute)"):
         bots = [agents.make(name) for name in agents.SCRIPTED if name in config.evaluation.opponents]
         for bot in bots:
-            play_match(bot, bots[0], 1)
+            play_all(bot, bots[:1], config, 1, EVALUATION_SEED)
         batch = GameBatch(2, rules=config.rules, episode="deal", reward="points", skip_forced=True)
         batch.observe(config.network.encoding)
-        estimate_advantages(Rollout(1, 1, config.network.encoding), config.ppo)
+        estimate_advantages(Rollout(1, 1, config.network.encoding, config.rules), config.ppo)
     seconds = time.perf_counter() - began
     if seconds > 5:
         console.print(f"compiled the game in {seconds:.0f} s; it is cached from now on", highlight=False)

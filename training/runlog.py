@@ -1,6 +1,6 @@
 """What a run shows and leaves behind: progress on the terminal, curves for TensorBoard, a closing table.
 
-May import: agents, training.arena, training.stats.
+May import: agents, training.arena, training.stats, training.tables.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressC
 from rich.table import Table
 
 from training.stats import Summary
+from training.tables import TableSummary
 
 # Without a terminal rich assumes 80 columns and cuts tables short.
 console = Console(width=None if sys.stdout.isatty() else 132)
@@ -113,14 +114,18 @@ class Stopwatch:
         return seconds
 
 
-def match_table(title: str, rows: list[tuple[str, str, Summary]]) -> Table:
+def match_table(title: str, rows: Sequence[tuple[str, str, Summary | TableSummary]]) -> Table:
     """A table of matches: (player, opponent, figures) a row."""
     table = Table(title=title, title_justify="left")
     for heading in ("player", "against"):
         table.add_column(heading)
+    tables = [(player, opponent, s) for player, opponent, s in rows if isinstance(s, TableSummary)]
+    if tables:
+        return _fill_with_tables(table, tables)
     for heading in ("pairs", "wins", "95 %", "skunks", "double", "skunked", "hand", "crib", "play"):
         table.add_column(heading, justify="right")
     for player, opponent, s in rows:
+        assert isinstance(s, Summary)
         mine, theirs = s.points_per_deal["a"], s.points_per_deal["b"]
         table.add_row(
             player, opponent, f"{s.pairs:,}", f"{s.win_rate:.1%}", f"{s.ci95[0]:.1%} - {s.ci95[1]:.1%}",
@@ -128,6 +133,20 @@ def match_table(title: str, rows: list[tuple[str, str, Summary]]) -> Table:
             *(f"{mine[k]:.2f}:{theirs[k]:.2f}" for k in ("hand", "crib", "peg")),
         )  # fmt: skip
     table.caption = "rates are of all games; hand, crib and play are points per deal, player : opponent"
+    table.caption_justify = "left"
+    return table
+
+
+def _fill_with_tables(table: Table, rows: list[tuple[str, str, TableSummary]]) -> Table:
+    """The same for three and four players: wins and the share that equals would have."""
+    for heading in ("games", "wins", "95 %", "equals", "points a deal"):
+        table.add_column(heading, justify="right")
+    for player, opponent, s in rows:
+        table.add_row(
+            player, opponent, f"{s.games:,}", f"{s.win_rate:.1%}", f"{s.ci95[0]:.1%} - {s.ci95[1]:.1%}",
+            f"{s.equal_share:.1%}", f"{s.points_per_deal[0]:.2f}:{s.points_per_deal[1]:.2f}",
+        )  # fmt: skip
+    table.caption = "the player's side against the opponent on each other side; points a side, player : opponent"
     table.caption_justify = "left"
     return table
 

@@ -38,6 +38,19 @@ def test_a_loaded_policy_plays_as_the_saved_one(policy):
     assert load_policy(path)[1] == {"decisions": 7}
 
 
+def test_a_network_for_three_says_so_in_its_file(tmp_path):
+    """Saved and loaded, it still knows its table."""
+    network = PolicyValueNet(NetworkConfig("rich", 16, 1), players=3)
+    save_policy(tmp_path / "best.safetensors", network, {})
+    assert load_policy(tmp_path / "best.safetensors")[0].players == 3
+
+
+def test_a_file_from_before_there_was_a_choice_is_for_two(policy):
+    """Older releases wrote no number of players."""
+    damage(policy[0], lambda header, tensors: header.pop("players"))
+    assert load_policy(policy[0])[0].players == 2
+
+
 def test_temperature_draws_and_zero_does_not(policy):
     """Argmax needs no chance; above zero the same position is not always answered alike."""
     batch = GameBatch(300, seed=3)

@@ -255,15 +255,38 @@ def test_mean_show_is_for_points_and_two_players():
         GameBatch(1, reward="win", mean_show=True)
 
 
-def test_three_sides_have_no_signed_reward():
-    """Zero-sum between two is not defined for three: rewards stay zero, games still end."""
-    batch = GameBatch(4, rules=Rules(players=3), autoreset=False)
-    total = 0.0
+@pytest.mark.parametrize("players", [3, 4])
+@pytest.mark.parametrize("shaping", [0.0, 0.5])
+def test_a_game_of_many_pays_its_winner_and_sums_to_zero(players, shaping):
+    """Winner +1; the loser -1, or each of two losers -1/2; the shaping cancels out over the game."""
+    batch = GameBatch(32, seed=2, rules=Rules(players=players), shaping=shaping, autoreset=False)
+    sides = batch.rules.sides
+    totals = np.zeros((32, sides))
     while not batch.ended.all():
-        total += np.abs(batch.step(batch.masks().argmax(axis=1))[0]).sum()
-    assert total == 0
-    with pytest.raises(ValueError, match="two players"):
-        batch.observe("raw")
+        rewards, _ = batch.step(batch.masks().argmax(axis=1))
+        assert (batch.side_rewards[:, 0] == rewards).all()
+        assert np.abs(batch.side_rewards.sum(axis=1)).max() < 1e-6
+        totals += batch.side_rewards
+    wins = batch.games["winner"][:, None] == np.arange(sides)
+    assert totals == pytest.approx(np.where(wins, 1, -1 / (sides - 1)), abs=1e-5)
+    assert len(np.unique(batch.games["winner"])) == sides
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_points_are_each_sides_less_the_mean_of_the_others(players):
+    batch = GameBatch(16, seed=2, rules=Rules(players=players), reward="points", autoreset=False)
+    totals = np.zeros((16, batch.rules.sides))
+    while not batch.ended.all():
+        batch.step(batch.masks().argmax(axis=1))
+        totals += batch.side_rewards
+    scores = batch.games["score"][:, : batch.rules.sides].astype(float)
+    others = (scores.sum(axis=1, keepdims=True) - scores) / (batch.rules.sides - 1)
+    assert totals == pytest.approx(scores - others)
+
+
+def test_three_sides_know_no_match_points():
+    with pytest.raises(ValueError, match="match points are known for two"):
+        GameBatch(1, rules=Rules(players=3), reward="match")
 
 
 def test_slots_cannot_be_started_past_the_end():

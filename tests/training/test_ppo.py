@@ -1,5 +1,6 @@
 """The trainer: it learns, it stops and goes on, it says what is wrong."""
 
+import json
 import os
 import signal
 import subprocess
@@ -70,7 +71,7 @@ def test_ppo_learns_the_best_discard():
             actions = ppo.sample_actions(logits, learner.generator)
             rollout.actions[t], rollout.values[t] = actions, values[:, 0]
             rollout.log_probs[t] = ppo.log_prob_of(logits, actions)
-            rollout.rewards[t] = 0.1 * torch.from_numpy(worth[np.arange(hands), actions.numpy()])
+            rollout.rewards[t, :, 0] = 0.1 * torch.from_numpy(worth[np.arange(hands), actions.numpy()])
         ppo.estimate_advantages(rollout, settings)
         ppo.learn(learner, rollout, settings, 0.1, warming=False)
     assert before > 1.5  # points: nothing is known at first
@@ -129,6 +130,35 @@ def test_a_killed_run_goes_on_with_the_same_curve(tmp_path):
         assert curve(killed, name) == curve(alone, name)
 
 
+@pytest.mark.slow
+@pytest.mark.ci
+@pytest.mark.parametrize(("players", "share"), [(3, 1 / 3), (4, 1 / 2)])
+def test_a_short_run_at_a_table_of_many_beats_random_players(tmp_path, players, share):
+    """From cards alone (`raw`), so that what it wins by is what it has learned."""
+    argv = [
+        f"--run.folder={tmp_path}", "--run.name=r", "--run.threads=1", f"--rules.players={players}",
+        "--network.encoding=raw", "--network.width=128", "--ppo.games=256", "--ppo.minibatch=2048", "--ppo.epochs=2",
+        "--phases.deal_decisions=400000", "--phases.game_decisions=50000", "--evaluation.every=1000000",
+        "--evaluation.pairs=50", "--evaluation.final_pairs=300", "--evaluation.opponents=[random]",
+    ]  # fmt: skip
+    assert ppo.main(argv) == 0
+    rows = json.loads((tmp_path / "r" / ppo.CLOSING_FILE).read_text())
+    trained = next(row for row in rows if row["player"] == "last")
+    before = curve(tmp_path / "r", "win_rate/random")[0][1]
+    assert trained["equal_share"] == pytest.approx(share)
+    assert trained["ci95"][0] > share + 0.1
+    assert trained["win_rate"] > before + 0.1
+
+
+def test_a_run_for_three_goes_through_and_on(tmp_path, capfd):
+    """Deals, then games, then the closing table; and a finished run can be resumed to print it again."""
+    argv = [f"--run.folder={tmp_path}", "--run.name=r", "--rules.players=3", *TINY]
+    assert ppo.main(argv) == 0
+    assert "equals" in capfd.readouterr().out
+    assert load_policy(tmp_path / "r")[0].players == 3
+    assert ppo.main(["--resume", str(tmp_path / "r")]) == 0
+
+
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, capfd):
     """SIGINT ends after the update, leaves a state, and prints the command that resumes it."""
     long = [*TINY[:-2], "--phases.deal_decisions=100000000", "--phases.game_decisions=0"]
@@ -151,7 +181,8 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, capfd):
         (["--ppo.games", "many"], "ppo.games"),
         (["--ppo.minibatch", "9999999"], "larger than the batch"),
         (["--network.encoding", "poor"], "allowed are raw, rich"),
-        (["--rules.players", "3"], "two-player"),
+        (["--rules.players", "5"], "allowed are 2, 3 and 4"),
+        (["--rules.players", "3", "--phases.game_reward", "match"], "known for two sides"),
         (["--resume", "nowhere"], "no training state at nowhere"),
         (["--config", "nowhere.yaml"], "nowhere.yaml"),
     ],

@@ -1,4 +1,4 @@
-"""Advantages per seat over one signed stream."""
+"""Advantages per seat over one stream of decisions."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,11 @@ def advantages(rewards, dones, values, seats, last_value=0.0, last_seat=0, disco
     """One game's advantages as a list."""
     column = lambda values, dtype: np.array(values, dtype=dtype)[:, None]  # noqa: E731
     out = np.zeros((len(rewards), 1), dtype=np.float32)
+    gains = np.array(rewards, np.float32)
+    if gains.ndim == 1:  # two sides, from the first one's
+        gains = np.stack([gains, -gains], axis=1)
     seat_advantages(
-        column(rewards, np.float32), column(dones, bool), column(values, np.float32), column(seats, np.int64),
+        gains[:, None], column(dones, bool), column(values, np.float32), column(seats, np.int64),
         np.array([last_value], np.float32), np.array([last_seat]), discount, trace, out,
     )  # fmt: skip
     return out[:, 0].tolist()
@@ -69,3 +72,21 @@ def test_equals_the_definition_on_random_streams(seed):
             expected[t] = next_advantage
     got = advantages(rewards, dones, values, seats, last_value, last_seat, discount, trace)
     assert got == pytest.approx(expected, abs=1e-4)
+
+
+def test_three_sides_and_partners_each_follow_their_own_gains():
+    """Three for themselves: seat 2 gains between its decisions what falls to it while others act."""
+    rewards = [[-0.5, -0.5, 1], [2, -1, -1], [0, 0, 0], [-1, 2, -1]]
+    # Seats 1, 2, 0, 2 decide; the game ends. Seat 1 gains -0.5 - 1 + 0 + 2, seat 2 first -1 + 0, then -1,
+    # seat 0 0 - 1.
+    got = advantages(rewards, [False] * 3 + [True], [0.0] * 4, [1, 2, 0, 2], trace=0.0)
+    assert got == pytest.approx([0.5, -1.0, -1.0, -1.0])
+    # Partners: seats 0 and 2 are side 0, and what either's side gains is both's.
+    got = advantages([1, 2, 4], [False, False, True], [0.0] * 3, [0, 1, 2])
+    assert got == pytest.approx([7.0, -6.0, 4.0])
+
+
+def test_beyond_the_rollout_a_partner_shares_the_value_and_two_others_halve_the_negative():
+    zeros = [[0, 0, 0]] * 3
+    assert advantages(zeros, [False] * 3, [0.0] * 3, [0, 1, 2], last_value=4.0, last_seat=1) == [-2, 4, -2]
+    assert advantages([0] * 4, [False] * 4, [0.0] * 4, [0, 1, 2, 3], last_value=4.0, last_seat=3) == [-4, 4, -4, 4]
