@@ -84,9 +84,8 @@ def knowledge_of(strategy: np.ndarray, tables: DealTables, win: np.ndarray) -> K
     )  # fmt: skip
 
 
-@lru_cache(maxsize=2)
 def load_knowledge(folder: Path | None = None) -> Knowledge:
-    """What comes with the package, or a solution of your own; loaded once.
+    """What comes with the package, or a solution of your own.
 
     Args:
         folder: where `python -m training.solve_play` wrote to.
@@ -94,8 +93,13 @@ def load_knowledge(folder: Path | None = None) -> Knowledge:
         ValueError: no solution there, or a damaged one.
     """
     if folder is None:
-        return knowledge_of(solved_play(), deal_tables(), win_table())
+        return _shipped_knowledge()
     return knowledge_of(solved_play(folder / PLAY_FILE), load_tables(folder / DEAL_FILE), win_table())
+
+
+@lru_cache(maxsize=1)
+def _shipped_knowledge() -> Knowledge:
+    return knowledge_of(solved_play(), deal_tables(), win_table())
 
 
 class ExpertAgent:

@@ -166,7 +166,6 @@ def strategy_of(keys: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return make_strategy(keys, SHARES[codes] / np.float32(PARTS))
 
 
-@lru_cache(maxsize=2)
 def solved_play(path: Path | None = None) -> np.ndarray:
     """The solved play that comes with the package, or another file of the kind.
 
@@ -175,7 +174,15 @@ def solved_play(path: Path | None = None) -> np.ndarray:
     Raises:
         ValueError: no such file, or not of this format.
     """
-    path = path or Path(__file__).with_name(PLAY_FILE)
+    return _shipped_play() if path is None else _read_play(path)
+
+
+@lru_cache(maxsize=1)
+def _shipped_play() -> np.ndarray:
+    return _read_play(Path(__file__).with_name(PLAY_FILE))
+
+
+def _read_play(path: Path) -> np.ndarray:
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import agents
+from agents.registry import RATINGS
 from crib_env import Game
 from crib_env.actions import action_cards, action_text
 from crib_env.batch import GameBatch
@@ -112,3 +113,10 @@ def test_register_adds_a_name():
     assert agents.make("mine").name == "greedy"
     with pytest.raises(ValueError, match="plain word"):
         agents.register("a/b", lambda: agents.make("greedy"))
+
+
+def test_the_ladder_rises():
+    """Every scripted player has a measured rating, each above the one before."""
+    ratings = [RATINGS[name] for name in agents.SCRIPTED]
+    assert ratings == sorted(ratings)
+    assert set(RATINGS) == set(agents.SCRIPTED)
