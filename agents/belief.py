@@ -12,17 +12,14 @@ from numba import njit
 
 from agents.discards import removal
 from agents.pegging import (
-    CARD_BITS,
     DEALER,
     HAND_CARDS,
-    LEVEL,
-    MAX_CHOICES,
-    MAX_LINE,
     N_HANDS,
     PONE,
-    POSITION,
     choices,
+    laid_by,
     pack,
+    pack_kept,
     place_at,
     rank_at,
     size_of,
@@ -30,22 +27,19 @@ from agents.pegging import (
     with_rank,
     write_opening,
 )
-from agents.tables.play import chances_at
-from crib_env.cards import N_RANKS, N_SUITS, NO_CARD, pip_of, rank_of
-from crib_env.rules import MAX_DEALT
+from agents.tables.play import PLAYER, chances_at
+from crib_env.cards import N_RANKS, pip_of, rank_of
 from crib_env.state import GO_CARD, LOG_SEAT
+from crib_env.view import count_not_mine
 
 STRAYS = 0.05  # of hands are kept, and of cards laid, for reasons of the other's own
 
-# What a thinker writes on: a PLAYER of `tables.deal` and the hands the other may still hold.
+# What a thinker writes on.
 MIND = np.dtype(
     [
-        ("line", POSITION, (MAX_LINE,)),
-        ("levels", LEVEL, (MAX_LINE,)),
-        ("chances", "f8", (MAX_CHOICES,)),
-        ("chance", "u8"),  # state of the generator
+        ("player", PLAYER),  # plays the other's hands out
         ("n", "i8"),
-        ("hands", "i8", (N_HANDS,)),  # packed ranks still held
+        ("hands", "i8", (N_HANDS,)),  # packed ranks the other may still hold
         ("weights", "f8", (N_HANDS,)),  # how likely each is, up to a factor
     ]
 )
@@ -65,29 +59,21 @@ def list_hands(v, kept, numbers, hands, weights):
         How many there are.
     """
     unseen = np.empty(N_RANKS, np.float64)
-    write_unseen(v, unseen)
-    laid = laid_by_other(v)
+    count_not_mine(v, unseen)
+    laid = laid_by(v, 1)
     size = np.int64(v.cards_left[1])
     ranks = np.full(HAND_CARDS, first_rank(v.denied[1]), np.int64)
     n = 0
     going = True
     while going:
         hand = pack(ranks, size)
-        whole = joined(laid, ranks, size)
+        whole = whole_hand(laid, hand)
         left = removal(whole, unseen)
         if left > 0:
             hands[n], weights[n] = hand, left * kept[numbers[whole]]
             n += 1
         going = next_multiset(ranks, size)
     return n
-
-
-@njit(cache=True)
-def joined(hand, ranks, n):
-    """A packed hand and n ranks more."""
-    for k in range(n):
-        hand = with_rank(hand, ranks[k])
-    return hand
 
 
 @njit(cache=True)
@@ -146,27 +132,6 @@ def next_multiset(ranks, n):
 
 
 @njit(cache=True)
-def laid_by_other(view):
-    """The packed ranks the other has laid in this deal."""
-    laid = np.int64(0)
-    for i in range(view.n_log):
-        card = view.log[i] % LOG_SEAT
-        if view.log[i] >= LOG_SEAT and card != GO_CARD:
-            laid = with_rank(laid, np.int64(rank_of(card)))
-    return laid
-
-
-@njit(cache=True)
-def write_unseen(view, unseen):
-    """Cards of each rank that are neither mine nor the starter, into `unseen` (float[13]); his laid ones count."""
-    unseen[:] = N_SUITS
-    for k in range(MAX_DEALT):
-        unseen[rank_of(view.dealt[k])] -= 1
-    if view.starter != NO_CARD:
-        unseen[rank_of(view.starter)] -= 1
-
-
-@njit(cache=True)
 def weigh_by_play(view, strategy, mind):
     """Multiply the weight of each hand of the mind by how well it agrees with what the other laid and passed.
 
@@ -176,10 +141,10 @@ def weigh_by_play(view, strategy, mind):
         mind: MIND record, its hands listed; those that cannot be are taken out.
     """
     role = PONE if view.dealer == 0 else DEALER
-    laid = laid_by_other(view)
+    laid = laid_by(view, 1)
     n = 0
     for i in range(mind.n):
-        weight = mind.weights[i] * agreement(view, whole_hand(laid, mind.hands[i]), role, strategy, mind)
+        weight = mind.weights[i] * agreement(view, whole_hand(laid, mind.hands[i]), role, strategy, mind.player)
         if weight > 0:
             mind.hands[n], mind.weights[n] = mind.hands[i], weight
             n += 1
@@ -195,15 +160,13 @@ def whole_hand(laid, held):
 
 
 @njit(cache=True)
-def agreement(view, whole, role, strategy, mind):
-    """How likely a player with the hand `whole` would have laid what was laid; 0 if his gos deny it."""
-    mine = np.int64(0)
-    for k in range(HAND_CARDS):
-        mine |= np.int64(rank_of(view.kept[k]) + 1) << (CARD_BITS * k)
+def agreement(view, whole, role, strategy, p):
+    """How likely a player with the hand `whole` would have laid what was laid; 0 if his gos deny it. `p`: PLAYER."""
+    mine = pack_kept(view, 0)
     if role == PONE:
-        write_opening(mind.line[0], whole, mine)
+        write_opening(p.line[0], whole, mine)
     else:
-        write_opening(mind.line[0], mine, whole)
+        write_opening(p.line[0], mine, whole)
     likely = 1.0
     d = 0
     for i in range(view.n_log):
@@ -211,7 +174,7 @@ def agreement(view, whole, role, strategy, mind):
         if card == GO_CARD:
             continue
         his = view.log[i] >= LOG_SEAT
-        s = mind.line[d]
+        s = p.line[d]
         if (s.turn == role) != his:
             return 0.0
         places, m = choices(s)
@@ -219,11 +182,11 @@ def agreement(view, whole, role, strategy, mind):
         if a < 0:
             return 0.0
         if his and m > 1 and s.hand[1 - role] != 0:
-            chances_at(strategy, s, m, mind.chances)
-            likely *= STRAYS / m + (1 - STRAYS) * mind.chances[a]
-        step(s, place_at(places, a), mind.line[d + 1])
+            chances_at(strategy, s, m, p.chances)
+            likely *= STRAYS / m + (1 - STRAYS) * p.chances[a]
+        step(s, place_at(places, a), p.line[d + 1])
         d += 1
-    return likely if mind.line[d].turn == 1 - role else 0.0
+    return likely if p.line[d].turn == 1 - role else 0.0
 
 
 @njit(cache=True)

@@ -24,11 +24,9 @@ from agents.belief import (
     MIND,
     STRAYS,
     draw_hands,
-    laid_by_other,
     list_hands,
     weigh_by_play,
     whole_hand,
-    write_unseen,
 )
 from agents.discards import dealt_odds, discard_points, kept_hand
 from agents.heuristic import act_heuristic
@@ -38,14 +36,15 @@ from agents.pegging import (
     choices,
     hand_numbers,
     kept_place,
+    laid_by,
     lone_choice,
     place_at,
     rank_at,
     step,
     write_position,
 )
-from agents.tables.deal import DEAL_FILE, MOST_PEGGED, MOST_SHOWN, DealTables, deal_tables, load_tables, play_out
-from agents.tables.play import PLAY_FILE, chances_at, draw_choice, solved_play
+from agents.tables.deal import DEAL_FILE, MOST_PEGGED, MOST_SHOWN, DealTables, deal_tables, load_tables
+from agents.tables.play import PLAY_FILE, chances_at, draw_choice, play_out, solved_play
 from agents.tables.win import win_table
 from crib_env.actions import DISCARD_PLACES, FIRST_PLAY, GO, KEEP_PLACES, N_DISCARDS
 from crib_env.cards import JACK, N_CARDS, N_RANKS, N_SUITS, rank_of, suit_of
@@ -54,6 +53,7 @@ from crib_env.rules import HEELS_POINTS, MAX_DEALT, TARGET_POINTS
 from crib_env.scoring import rank_points, show_five
 from crib_env.state import DISCARD
 from crib_env.values import OWN_CRIB, THEIR_CRIB, crib_table
+from crib_env.view import count_not_mine
 
 NEAR = 45  # points from home at which a side's play is for the win
 MOST_HANDS = 150  # of the other's are played against; more are drawn by their weight
@@ -147,7 +147,7 @@ def act_expert(views, masks, seeds, know, near, by_score, minds):
     actions = np.zeros(len(views), np.int64)
     mind = minds[0]
     for i in range(len(views)):
-        mind.chance = seeds[i]
+        mind.player.chance = seeds[i]
         if views[i].players != 2:
             continue
         if views[i].phase == DISCARD:
@@ -281,8 +281,9 @@ def convolve(x, y, total):
 @njit(cache=True)
 def best_play(view, know, near, mind):
     """The card to lay."""
-    write_position(view, np.int64(1), mind.line[0])
-    s = mind.line[0]
+    p = mind.player
+    s = p.line[0]
+    write_position(view, np.int64(1), s)
     if view.cards_left[1] == 0:
         s.hand[1 - s.turn] = 0
     places, m = choices(s)
@@ -292,9 +293,9 @@ def best_play(view, know, near, mind):
         if close:
             a = searched(view, know, True, mind, places, m)
         elif view.cards_left[1] == 0:
-            a = lone_choice(mind.line, mind.levels, 0)
-        elif chances_at(know.strategy, s, m, mind.chances):
-            a = draw_choice(mind.chances, m, mind)
+            a = lone_choice(p.line, p.levels, 0)
+        elif chances_at(know.strategy, s, m, p.chances):
+            a = draw_choice(p.chances, m, p)
         else:
             a = searched(view, know, False, mind, places, m)
     return FIRST_PLAY + kept_place(view, place_at(places, a))
@@ -305,35 +306,39 @@ def searched(view, know, for_win, mind, places, m):
     """The choice that does best against the hands the other may hold, both going on by the solved play."""
     role = DEALER if view.dealer == 0 else PONE
     think_of_hands(view, know, 1 - role, mind, MOST_HANDS)
-    laid = laid_by_other(view)
+    laid = laid_by(view, 1)
+    p = mind.player
+    s = p.line[0]
+    write_position(view, np.int64(0), s)  # thinking of hands has written over it
     needs = np.empty(2, np.int64)
     needs[role] = needs_of(view, 0)
     needs[1 - role] = needs_of(view, 1)
     kept = view.kept
     mine = show_five(kept[0], kept[1], kept[2], kept[3], view.starter, False)
     crib = np.zeros(MOST_SHOWN)
-    write_crib_odds(view, know.thrown[1 - role], crib)
+    if for_win:
+        write_crib_odds(view, know.thrown[1 - role], crib)
     worth = np.zeros(m)
-    start = mind.chance
+    start = p.chance
     repeats = 1 + MOST_HANDS // (2 * mind.n)
-    for n in range(mind.n * repeats):
-        i = n // repeats
+    for i in range(mind.n):
+        s.hand[1 - role] = mind.hands[i]
         theirs = count_of(whole_hand(laid, mind.hands[i]), view.starter)
         pone_hand, dealer_hand = (mine, theirs) if role == PONE else (theirs, mine)
-        for a in range(m):
-            mind.chance = start + np.uint64(n)  # the same chance for every card
-            write_position(view, mind.hands[i], mind.line[0])
-            net = step(mind.line[0], place_at(places, a), mind.line[1])
-            pone, dealer = max(net, 0), max(-net, 0)
-            if pone < needs[PONE] and dealer < needs[DEALER]:
-                more = play_out(know.strategy, mind, 1, needs[PONE] - pone, needs[DEALER] - dealer)
-                pone += more[0]
-                dealer += more[1]
-            if for_win:
-                value = dealer_chance(needs, pone, dealer, pone_hand, dealer_hand, crib, know.win)
-            else:
-                value = np.float64(dealer - pone)
-            worth[a] += mind.weights[i] * (value if role == DEALER else -value)
+        for repeat in range(repeats):
+            for a in range(m):
+                p.chance = start + np.uint64(i * repeats + repeat)  # the same chance for every card
+                net = step(s, place_at(places, a), p.line[1])
+                pone, dealer = max(net, 0), max(-net, 0)
+                if pone < needs[PONE] and dealer < needs[DEALER]:
+                    more = play_out(know.strategy, p, 1, needs[PONE] - pone, needs[DEALER] - dealer)
+                    pone += more[0]
+                    dealer += more[1]
+                if for_win:
+                    value = chance_after_play(needs, pone, dealer, pone_hand, dealer_hand, crib, know.win)
+                else:
+                    value = np.float64(dealer - pone)
+                worth[a] += mind.weights[i] * (value if role == DEALER else -value)
     return np.argmax(worth)
 
 
@@ -343,7 +348,7 @@ def think_of_hands(view, know, their_role, mind, most):
     mind.n = list_hands(view, know.prior[their_role], know.numbers, mind.hands, mind.weights)
     weigh_by_play(view, know.strategy, mind)
     if mind.n > most:
-        mind.n = draw_hands(mind.n, most, draw_unit(mind), mind.hands, mind.weights)
+        mind.n = draw_hands(mind.n, most, draw_unit(mind.player), mind.hands, mind.weights)
 
 
 @njit(cache=True)
@@ -358,7 +363,7 @@ def count_of(hand, starter):
 def write_crib_odds(view, thrown, odds):
     """Chance of each count of the crib, the starter and my two cards in it known, into `odds`."""
     unseen = np.empty(N_RANKS)
-    write_unseen(view, unseen)
+    count_not_mine(view, unseen)
     a, b = np.int64(rank_of(view.discards[0])), np.int64(rank_of(view.discards[1]))
     turned = np.int64(rank_of(view.starter))
     total = 0.0
@@ -374,7 +379,7 @@ def write_crib_odds(view, thrown, odds):
 
 
 @njit(cache=True)
-def dealer_chance(needs, pone, dealer, pone_hand, dealer_hand, crib, win):
+def chance_after_play(needs, pone, dealer, pone_hand, dealer_hand, crib, win):
     """The dealer's chance to win after the play: what both pegged in it, their hands, the crib's odds.
 
     `needs` is int64[2] by role, before the play's points; whoever got home in it has won.

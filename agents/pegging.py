@@ -368,24 +368,37 @@ def write_position(view, their_hand, s):
         s.pile = s.pile << CARD_BITS | (view.pile[i] + 1)
     s.hand[role] = hand_left(view)
     s.hand[other] = their_hand
-    s.laid[:] = 0
-    for i in range(view.n_log):
-        card = view.log[i] % LOG_SEAT
-        if card != GO_CARD:
-            who = role if view.log[i] < LOG_SEAT else other
-            s.laid[who] = with_rank(s.laid[who], np.int64(rank_of(card)))
+    s.laid[role] = laid_by(view, 0)
+    s.laid[other] = laid_by(view, 1)
     s.denied[role] = view.denied[0]
     s.denied[other] = view.denied[1]
     s.passed = view.said_go >> 1 & 1
 
 
 @njit(cache=True)
+def laid_by(view, place):
+    """The packed ranks that a place (0 is the looker) has laid in this deal."""
+    laid = np.int64(0)
+    for i in range(view.n_log):
+        card = view.log[i] % LOG_SEAT
+        if view.log[i] // LOG_SEAT == place and card != GO_CARD:
+            laid = with_rank(laid, np.int64(rank_of(card)))
+    return laid
+
+
+@njit(cache=True)
 def hand_left(view):
     """The packed ranks a seat still holds."""
+    return pack_kept(view, view.laid)
+
+
+@njit(cache=True)
+def pack_kept(view, laid):
+    """The packed ranks of the kept cards whose bit in `laid` is not set."""
     hand = np.int64(0)
     n = 0
     for k in range(HAND_CARDS):
-        if not view.laid >> k & 1:
+        if not laid >> k & 1:
             hand |= np.int64(rank_of(view.kept[k]) + 1) << (CARD_BITS * n)
             n += 1
     return hand

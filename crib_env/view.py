@@ -138,13 +138,19 @@ def look_many(games, seats, views):
 @njit(cache=True)
 def count_unseen(view, unseen):
     """How many cards of each rank the looker has not seen, into `unseen` (float[13])."""
-    unseen[:] = N_SUITS
-    for k in range(MAX_DEALT):
-        if view.dealt[k] != NO_CARD:
-            unseen[rank_of(view.dealt[k])] -= 1
-    if view.starter != NO_CARD:
-        unseen[rank_of(view.starter)] -= 1
+    count_not_mine(view, unseen)
     for i in range(view.n_log):
         card = view.log[i] % LOG_SEAT
         if view.log[i] >= LOG_SEAT and card != GO_CARD:
             unseen[rank_of(card)] -= 1
+
+
+@njit(cache=True)
+def count_not_mine(view, counts):
+    """How many cards of each rank are neither the looker's nor the starter, laid or not, into `counts` (float[13])."""
+    counts[:] = N_SUITS
+    for k in range(MAX_DEALT):
+        if view.dealt[k] != NO_CARD:
+            counts[rank_of(view.dealt[k])] -= 1
+    if view.starter != NO_CARD:
+        counts[rank_of(view.starter)] -= 1

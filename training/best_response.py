@@ -5,7 +5,7 @@ go in order, and how likely the other was to keep each hand, and he lays what ea
 on average. What he gains over the strategy's own play of the same hands, summed over the roles, is
 what a perfect opponent of the play takes a deal; an equilibrium of the play leaves him nothing.
 Where one hand is empty, nothing is hidden and nobody answers, and either side lays its best order.
-May import: crib_env, agents, cfr.
+May import: crib_env, agents.
 
 Usage:
     python -m training.best_response STRATEGY_FILE [--hands N] [--seed S] [--json FILE]
@@ -39,15 +39,16 @@ from agents.pegging import (
     all_hands,
     choices,
     hand_numbers,
+    open_points,
     place_at,
     rank_at,
     step,
     write_opening,
 )
+from agents.pegging import LEVEL as OPEN_LEVEL
 from agents.tables.deal import DEAL_FILE, deal_tables, load_tables
 from agents.tables.play import chances_at, solved_play
 from crib_env.cards import N_RANKS
-from training.cfr import ROW, new_walk, walk
 
 PROGRAM = "training.best_response"
 ROLE_NAMES = ("pone", "dealer")
@@ -173,7 +174,7 @@ def best_response(strategy: np.ndarray, prior: np.ndarray, role: int, hand: int)
     write_root(levels[0], prior[1 - role], all_hands(), role, hand)
     if levels[0]["held"] == 0:
         raise ValueError(f"the prior has no {ROLE_NAMES[1 - role]}'s hand that leaves the cards of {hand:#x}")
-    search(strategy, levels, role, new_walk(0)[0], np.zeros(1, dtype=ROW))
+    search(strategy, levels, role, np.zeros(MAX_LINE, dtype=POSITION), np.zeros(MAX_LINE, dtype=OPEN_LEVEL))
     root = levels[0]["nodes"][0]
     unknown = root["unknown"] / root["met"] if root["met"] > 0 else 0.0
     return Response(float(root["best"]), float(root["followed"]), float(unknown))
@@ -217,19 +218,19 @@ def write_root(level, prior, hands, me, hand):
 
 
 @njit(cache=True)
-def search(strategy, levels, me, w, no_rows):
+def search(strategy, levels, me, line, thoughts):
     """Fill in the root's values: every public history once, depth first, a level a card.
 
     Args:
         strategy: ENTRY[2**k].
         levels: LEVEL[MAX_LINE], the root written.
         me: the responder's role.
-        w: WALK record, scratch for what is left when one hand is empty.
-        no_rows: ROW[>= 1], not used: nothing is learned there.
+        line: POSITION[MAX_LINE], scratch for what is left when one hand is empty.
+        thoughts: `pegging.LEVEL`[MAX_LINE], likewise.
     """
     d = np.int64(0)  # a plain 0 would compile what it is passed to twice
     while True:
-        if open_node(strategy, levels, d, me, w, no_rows):
+        if open_node(strategy, levels, d, me, line, thoughts):
             d += 1
             continue
         while d > 0 and levels[d].at + 1 == levels[d].n:
@@ -241,29 +242,28 @@ def search(strategy, levels, me, w, no_rows):
 
 
 @njit(cache=True)
-def open_node(strategy, levels, d, me, w, no_rows):
+def open_node(strategy, levels, d, me, line, thoughts):
     """Write what may follow a node to the level below; False, and its values final, if that is decided."""
     s = levels[d].spots[levels[d].at]
     if s.turn == NOBODY:
         return False
     if s.hand[PONE] == 0 or s.hand[DEALER] == 0:
-        play_out(levels[d], me, w, no_rows)
+        play_alone(levels[d], me, line, thoughts)
         return False
     expand(strategy, levels[d], levels[d + 1], me)
     return True
 
 
 @njit(cache=True)
-def play_out(level, me, w, no_rows):
+def play_alone(level, me, line, thoughts):
     """Add what the one player left with cards makes of them."""
     node = level.nodes[level.at]
-    s = level.spots[level.at]
+    line[0] = level.spots[level.at]
     i = node.first
     while i != NONE:
         hold = level.holds[i]
-        s.hand[1 - me] = hold.hand
-        w.line[0] = s
-        value = hold.reach * for_me(walk(no_rows, w), me)
+        line[0].hand[1 - me] = hold.hand
+        value = hold.reach * for_me(open_points(line, thoughts, 0), me)
         node.best += value
         node.followed += value
         i = hold.next

@@ -16,21 +16,22 @@ from numba import njit
 from agents.discards import choose_kept
 from agents.pegging import (
     DEALER,
+    LEVEL,
     MAX_CHOICES,
     MAX_LINE,
-    NOBODY,
     PONE,
     POSITION,
     choices,
     key_of,
+    open_points,
     place_at,
     step,
     write_opening,
 )
-from agents.tables.play import draw_choice
+from agents.tables.play import draw_choice, place_of_key
 from crib_env.actions import N_DISCARDS
 from crib_env.engine import write_sorted
-from crib_env.rng import mix64, shuffle_into
+from crib_env.rng import shuffle_into
 from crib_env.rules import MAX_DEALT
 
 # One information set; an open-addressed hash table is an array of them, its length a power of two.
@@ -41,7 +42,7 @@ ROW = np.dtype(
         ("total", "f4", (MAX_CHOICES,)),  # weighted sum of the strategies played
     ]
 )
-MIX, EXPLORE, OPEN, ONLY = range(4)  # what a walk does at a position
+MIX, EXPLORE, ONLY = range(3)  # what a walk does at a position
 
 # What a walk keeps of each position on its way.
 FRAME = np.dtype(
@@ -59,6 +60,7 @@ FRAME = np.dtype(
 WALK = np.dtype(
     [
         ("line", POSITION, (MAX_LINE,)),
+        ("levels", LEVEL, (MAX_LINE,)),  # scratch of `pegging.open_points`
         ("frames", FRAME, (MAX_LINE,)),
         ("chance", "u8"),  # state of the generator
         ("filled", "i8"),  # rows in use
@@ -109,16 +111,17 @@ def learn(rows, w, first, n, seed, crib, peg, numbers, spread, averaging):
 def walk(rows, w):
     """One walk from w.line[0], learning on the way; returns the pone's net points it came to.
 
-    Goes down a position at a time and, at the end of the play, up again to the last position
+    Goes down a position at a time and, once one hand is empty, up again to the last position
     with a choice left to try: a recursion with its own stack, which compiles once and can be cached.
     """
     d = 0
     while True:
-        while w.line[d].turn != NOBODY:
+        while w.line[d].hand[PONE] != 0 and w.line[d].hand[DEALER] != 0:
             enter(rows, w, d)
             try_choice(w, d)
             d += 1
-        value = 0.0
+        # Nothing is hidden and nobody answers any more: the best order is all there is to find.
+        value = float(open_points(w.line, w.levels, d))
         while True:
             d -= 1
             if d < 0:
@@ -126,7 +129,7 @@ def walk(rows, w):
             f = w.frames[d]
             sign = 1.0 if w.line[d].turn == PONE else -1.0
             value += f.net
-            if f.kind in (EXPLORE, OPEN):
+            if f.kind == EXPLORE:
                 f.worth[f.a] = sign * value
                 if f.a + 1 < f.m:
                     f.a += 1
@@ -152,8 +155,6 @@ def enter(rows, w, d):
     f.a = 0
     if f.m == 1:
         f.kind = ONLY
-    elif s.hand[1 - s.turn] == 0:
-        f.kind = OPEN  # nothing is hidden and nobody answers: the best order is all there is to find
     else:
         f.row = find(rows, key_of(s), w)
         row = rows[f.row]
@@ -170,11 +171,6 @@ def enter(rows, w, d):
 @njit(cache=True)
 def leave(rows, f):
     """The value of a position all of whose choices were tried, for its player; regrets follow."""
-    if f.kind == OPEN:
-        best = f.worth[0]
-        for a in range(1, f.m):
-            best = max(best, f.worth[a])
-        return best
     mean = 0.0
     for a in range(f.m):
         mean += f.sigma[a] * f.worth[a]
@@ -197,7 +193,7 @@ def write_strategy(weights, m, sigma):
 @njit(cache=True)
 def find(rows, key, w):
     """The row of an information set, taken into use if it is new."""
-    i = seek(rows, key)
+    i = place_of_key(rows, key)
     if rows[i].key == 0:
         rows[i].key = key
         w.filled += 1
@@ -205,21 +201,11 @@ def find(rows, key, w):
 
 
 @njit(cache=True)
-def seek(rows, key):
-    """Where the key stands, or the free row where it would."""
-    mask = np.uint64(len(rows) - 1)
-    i = mix64(key) & mask
-    while rows[i].key != key and rows[i].key != 0:
-        i = (i + np.uint64(1)) & mask
-    return np.int64(i)
-
-
-@njit(cache=True)
 def move_rows(rows, larger):
     """Copy every row in use to where it belongs in a larger table."""
     for i in range(len(rows)):
         if rows[i].key != 0:
-            larger[seek(larger, rows[i].key)] = rows[i]
+            larger[place_of_key(larger, rows[i].key)] = rows[i]
 
 
 def average_strategy(rows: np.ndarray, least_weight: float = 0.0) -> tuple[np.ndarray, np.ndarray]:

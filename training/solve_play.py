@@ -91,6 +91,7 @@ class Solver:
         self.walk = new_walk(settings.seed)
         self.crib = crib_table()
         self.peg = np.zeros((2, N_HANDS), dtype=np.float32)
+        self._numbers = hand_numbers()
         if (folder / STATE_FILE).exists():
             self._load()
 
@@ -100,7 +101,7 @@ class Solver:
         while self.deals < end:
             self.deals += learn(
                 self.rows, self.walk[0], self.deals, end - self.deals, to_uint64(self.settings.seed), self.crib,
-                self.peg, hand_numbers(), self.settings.spread, self.settings.averaging,
+                self.peg, self._numbers, self.settings.spread, self.settings.averaging,
             )  # fmt: skip
             if self.deals < end:
                 larger = np.zeros(2 * len(self.rows), dtype=ROW)

@@ -27,22 +27,13 @@ from agents.discards import count_out, discard_points, kept_odds, removal
 from agents.files import write_atomically
 from agents.pegging import (
     DEALER,
-    LEVEL,
-    MAX_CHOICES,
-    MAX_LINE,
     N_HANDS,
-    NOBODY,
     PONE,
-    POSITION,
     all_hands,
-    choices,
     hand_numbers,
-    lone_choice,
-    place_at,
-    step,
     write_opening,
 )
-from agents.tables.play import chances_at, draw_choice, solved_play
+from agents.tables.play import PLAYER, UNREACHED, play_out, solved_play
 from crib_env.actions import DISCARD_PLACES, KEEP_PLACES, N_DISCARDS
 from crib_env.cards import N_CARDS, N_RANKS, rank_of, suit_of
 from crib_env.engine import write_sorted
@@ -55,7 +46,6 @@ PROGRAM = "python -m agents.tables.deal"
 DEAL_FILE = "deal.npz"
 MOST_SHOWN = 30  # one more than a hand or crib can count
 MOST_PEGGED = 24  # bins; hardly anybody pegs more in one deal, and then counts as the last
-UNREACHED = 1000  # points nobody pegs in a deal
 STARTERS = 8  # sampled in each deal, from the same shuffle
 
 
@@ -114,50 +104,6 @@ def _tables(crib_odds, peg_odds, kept, hand_odds, thrown) -> DealTables:
     crib = stored[0] @ np.arange(MOST_SHOWN, dtype=np.float32)
     pegged = stored[1] @ np.arange(MOST_PEGGED, dtype=np.float32)
     return DealTables(crib, stored[0], np.ascontiguousarray(pegged[..., 0] - pegged[..., 1]), *stored[1:])
-
-
-# What playing a position out writes on.
-PLAYER = np.dtype(
-    [
-        ("line", POSITION, (MAX_LINE,)),
-        ("levels", LEVEL, (MAX_LINE,)),
-        ("chances", "f8", (MAX_CHOICES,)),
-        ("chance", "u8"),  # state of the generator
-    ]
-)
-
-
-@njit(cache=True)
-def play_out(strategy, p, d, pone_needs, dealer_needs):
-    """Play from p.line[d] to the end, both sides by the strategy; where it is silent, any card.
-
-    A player whose other has no cards left lays his in the best order. The first to peg what he needs ends it.
-
-    Args:
-        strategy: ENTRY[2**k], see `tables.play`.
-        p: PLAYER record; its line is overwritten after d.
-        d: place in the line.
-        pone_needs: points.
-        dealer_needs: points.
-    Returns:
-        Points the pone and the dealer peg.
-    """
-    pone = dealer = 0
-    while p.line[d].turn != NOBODY and pone < pone_needs and dealer < dealer_needs:
-        places, m = choices(p.line[d])
-        a = 0
-        if m > 1 and p.line[d].hand[1 - p.line[d].turn] == 0:
-            a = lone_choice(p.line, p.levels, d)
-        elif m > 1:
-            chances_at(strategy, p.line[d], m, p.chances)
-            a = draw_choice(p.chances, m, p)
-        net = step(p.line[d], place_at(places, a), p.line[d + 1])
-        if net > 0:
-            pone += net
-        else:
-            dealer -= net
-        d += 1
-    return pone, dealer
 
 
 def play_all_pairs(strategy: np.ndarray, passes: int, seed: int) -> np.ndarray:

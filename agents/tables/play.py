@@ -18,7 +18,18 @@ import numpy as np
 from numba import njit
 
 from agents.files import write_atomically
-from agents.pegging import MAX_CHOICES, key_of
+from agents.pegging import (
+    LEVEL,
+    MAX_CHOICES,
+    MAX_LINE,
+    NOBODY,
+    POSITION,
+    choices,
+    key_of,
+    open_points,
+    place_at,
+    step,
+)
 from crib_env.rng import draw_unit, mix64
 
 SOLVER = "python -m training.solve_play"
@@ -27,6 +38,16 @@ FORMAT = 1
 PARTS = 8  # chances are stored in eighths
 # One information set in memory; a strategy is an array of them, its length a power of two.
 ENTRY = np.dtype([("key", "u8"), ("chance", "f4", (MAX_CHOICES,))])  # key 0 where there is none
+# What playing a position out writes on.
+PLAYER = np.dtype(
+    [
+        ("line", POSITION, (MAX_LINE,)),
+        ("levels", LEVEL, (MAX_LINE,)),
+        ("chances", "f8", (MAX_CHOICES,)),
+        ("chance", "u8"),  # state of the generator
+    ]
+)
+UNREACHED = 1000  # points nobody pegs in a deal
 # Every way to share eight eighths among four choices: uint8[165, 4]; a stored byte is a place here.
 SHARES = np.array([s for s in product(range(PARTS + 1), repeat=MAX_CHOICES) if sum(s) == PARTS], dtype=np.uint8)
 
@@ -52,11 +73,14 @@ def chances_at(strategy, s, m, chances):
 
 
 @njit(cache=True)
-def place_of_key(strategy, key):
-    """Where the key stands, or the free place where it would."""
-    mask = np.uint64(len(strategy) - 1)
+def place_of_key(table, key):
+    """Where the key stands, or the free place where it would.
+
+    `table` is an open-addressed hash table: records with a field `key`, 0 where free, a power of two of them.
+    """
+    mask = np.uint64(len(table) - 1)
     i = mix64(key) & mask
-    while strategy[i].key != key and strategy[i].key != 0:
+    while table[i].key != key and table[i].key != 0:
         i = (i + np.uint64(1)) & mask
     return np.int64(i)
 
@@ -70,6 +94,39 @@ def draw_choice(chances, m, w):
         x -= chances[a]
         a += 1
     return a
+
+
+@njit(cache=True)
+def play_out(strategy, p, d, pone_needs, dealer_needs):
+    """Play from p.line[d] to the end, both sides by the strategy; where it is silent, any card.
+
+    A player whose other has no cards left lays his in the best order. The first to peg what he needs ends it.
+
+    Args:
+        strategy: ENTRY[2**k].
+        p: PLAYER record; its line is overwritten after d.
+        d: place in the line.
+        pone_needs: points.
+        dealer_needs: points.
+    Returns:
+        Points the pone and the dealer peg.
+    """
+    pone = dealer = 0
+    while p.line[d].turn != NOBODY and pone < pone_needs and dealer < dealer_needs:
+        s = p.line[d]
+        if s.hand[1 - s.turn] == 0:
+            net = open_points(p.line, p.levels, d)
+            return pone + max(net, 0), dealer + max(-net, 0)
+        places, m = choices(s)
+        a = 0
+        if m > 1:
+            chances_at(strategy, s, m, p.chances)
+            a = draw_choice(p.chances, m, p)
+        net = step(s, place_at(places, a), p.line[d + 1])
+        pone += max(net, 0)
+        dealer += max(-net, 0)
+        d += 1
+    return pone, dealer
 
 
 def make_strategy(keys: np.ndarray, chances: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ from agents.tables.play import (
     strategy_of,
 )
 from crib_env.values import crib_table
-from training.cfr import ROW, average_strategy, learn, move_rows, new_walk, seek
+from training.cfr import ROW, average_strategy, learn, move_rows, new_walk
 from training.solve_play import Settings, Solver, main
 
 
@@ -51,7 +51,7 @@ def test_a_full_table_stops_the_walk_and_moves_without_loss():
     move_rows(rows, larger)
     assert (by_key(rows) == by_key(larger)).all()
     for row in by_key(rows)[::997]:
-        assert larger[seek(larger, row["key"])] == row
+        assert larger[place_of_key(larger, row["key"])] == row
 
 
 def test_regrets_are_floored_and_averages_are_chances():
